@@ -1,0 +1,634 @@
+package jani
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// silentLabel is how the silent action is printed.
+const silentLabel = "τ"
+
+// Compile resolves the names of a document, checks types, folds constants and builds
+// the automaton instances and synchronisation vectors. constants gives values to the
+// model's parameters, that is its constants without value. Time and memory are linear
+// in the document times the number of instances per automaton; the product of
+// synchronising edges is not built here.
+func Compile(doc *Document, constants map[string]*Expr) (*Model, error) {
+	c := compiler{doc: doc, model: &Model{Name: doc.Name, Type: doc.Type, Silent: NoAction}, root: newScope(nil)}
+	c.model.Warnings = append(c.model.Warnings, doc.Warnings...)
+	for _, step := range []func() error{
+		func() error { return c.constants(constants) },
+		c.actions,
+		c.globals,
+		c.instances,
+		c.vectors,
+		c.initial,
+	} {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return c.model, nil
+}
+
+// ParseConstant reads NAME=VALUE as given on the command line; VALUE is true, false or
+// a number.
+func ParseConstant(text string) (name string, value *Expr, err error) {
+	name, v, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return "", nil, fmt.Errorf("constant %q: NAME=VALUE is expected", text)
+	}
+	e, err := ParseInfix("constant "+name, v, nil, Limits{})
+	if err != nil {
+		return "", nil, err
+	}
+	t, err := resolver{at: place{part: "constant " + name}}.constant(e, KindNone)
+	return name, t, err
+}
+
+type compiler struct {
+	doc   *Document
+	model *Model
+	root  *scope
+	// inits are the resolved initial values, nil for variables without one, and
+	// starts the initial locations per instance.
+	inits  []*Expr
+	starts [][]Value
+	locals []*scope // per instance
+}
+
+func (c *compiler) warn(p Pos, format string, args ...any) {
+	c.model.Warnings = append(c.model.Warnings, Warning{Pos: p, Msg: fmt.Sprintf(format, args...)})
+}
+
+// declare adds a name to a scope; a name may be declared once per scope.
+func declare(s *scope, name string, b binding, what string) error {
+	if name == "" {
+		return badInput(b.pos, "%s has an empty name", what)
+	}
+	if _, taken := s.names[name]; taken {
+		return badInput(b.pos, "%s %q: the name is declared twice", what, name)
+	}
+	s.names[name] = b
+	return nil
+}
+
+func (c *compiler) constants(given map[string]*Expr) error {
+	var names []string
+	for _, k := range c.doc.Constants {
+		r := resolver{scope: c.root, at: place{part: fmt.Sprintf("constant %q", k.Name)}}
+		names = append(names, k.Name)
+		value, user := k.Value, given[k.Name]
+		switch {
+		case value == nil && user == nil:
+			return badInput(k.Pos, "the constant %q has no value", k.Name).hint("give one: -c %s=VALUE", k.Name)
+		case value != nil && user != nil:
+			return badInput(k.Pos, "the constant %q has a value in the model and cannot be given another", k.Name)
+		case user != nil:
+			value = user
+		}
+		if k.Type.Kind == KindArray {
+			return unsupported(k.Type.Pos, "a constant of array type")
+		}
+		t, err := r.constant(value, k.Type.Kind)
+		if err != nil {
+			return err
+		}
+		var x Var
+		if err := c.bounds(&x, k.Type, r); err != nil {
+			return err
+		}
+		if _, wrong := constValue(&x, t); wrong != "" {
+			return r.fail(value.Pos, "its value is %s", wrong)
+		}
+		if err := declare(c.root, k.Name, binding{pos: k.Pos, kind: t.Kind, constant: t}, "constant"); err != nil {
+			return err
+		}
+	}
+	for name, value := range given {
+		if _, ok := c.root.names[name]; !ok {
+			return badInput(value.Pos, "the model has no constant %q", name).hint("%s", DidYouMean(name, names))
+		}
+	}
+	return nil
+}
+
+// bounds fills the kind and the bounds of x from a scalar type.
+func (c *compiler) bounds(x *Var, t TypeDecl, r resolver) error {
+	limit := func(e *Expr, open *Expr) (*Expr, error) {
+		if e == nil {
+			return open, nil
+		}
+		return r.constant(e, t.Kind)
+	}
+	switch t.Kind {
+	case KindBool:
+		x.Kind, x.Lower, x.Upper = VarBool, 0, 1
+	case KindInt:
+		x.Kind = VarInt
+		lo, err := limit(t.Lower, &Expr{Int: math.MinInt64})
+		if err != nil {
+			return err
+		}
+		hi, err := limit(t.Upper, &Expr{Int: math.MaxInt64})
+		if err != nil {
+			return err
+		}
+		if x.Lower, x.Upper = lo.Int, hi.Int; lo.Int > hi.Int {
+			return r.fail(t.Pos, "its type %s is empty", x.Range())
+		}
+	case KindReal:
+		x.Kind = VarReal
+		lo, err := limit(t.Lower, &Expr{Real: math.Inf(-1)})
+		if err != nil {
+			return err
+		}
+		hi, err := limit(t.Upper, &Expr{Real: math.Inf(1)})
+		if err != nil {
+			return err
+		}
+		if x.RealLower, x.RealUpper = lo.Real, hi.Real; !(lo.Real <= hi.Real) {
+			return r.fail(t.Pos, "its type %g to %g is empty", lo.Real, hi.Real)
+		}
+	}
+	return nil
+}
+
+func (c *compiler) actions() error {
+	seen := map[string]bool{}
+	for _, a := range c.doc.Actions {
+		if seen[a.Name] {
+			return badInput(a.Pos, "action %q is declared twice", a.Name)
+		}
+		seen[a.Name] = true
+		c.model.Actions = append(c.model.Actions, a.Name)
+	}
+	return nil
+}
+
+// action returns the label called name, "" being the silent action.
+func (c *compiler) action(n Name) (ActionID, error) {
+	if n.Name == "" {
+		if c.model.Silent == NoAction {
+			c.model.Silent = ActionID(len(c.model.Actions))
+			c.model.Actions = append(c.model.Actions, silentLabel)
+		}
+		return c.model.Silent, nil
+	}
+	for i, a := range c.model.Actions[:len(c.doc.Actions)] {
+		if a == n.Name {
+			return ActionID(i), nil
+		}
+	}
+	return NoAction, badInput(n.Pos, "action %q is not declared", n.Name).
+		hint("%s", DidYouMean(n.Name, c.model.Actions))
+}
+
+func (c *compiler) globals() error {
+	for _, v := range c.doc.Variables {
+		if err := c.variable(v, c.root, c.root, "", -1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// variable declares v in a scope and adds its scalars to the model. Initial values are
+// resolved in the scope outer.
+func (c *compiler) variable(v Variable, in, outer *scope, prefix string, instance int) error {
+	r := resolver{scope: outer, at: place{part: fmt.Sprintf("variable %q", prefix+v.Name)}}
+	x := Var{Name: prefix + v.Name, Instance: instance, Pos: v.Pos}
+	scalarType := v.Type
+	for scalarType.Kind == KindArray {
+		scalarType = *scalarType.Elem
+	}
+	if err := c.bounds(&x, scalarType, r); err != nil {
+		return err
+	}
+	b := binding{pos: v.Pos, kind: scalarType.Kind, first: VarID(len(c.model.Vars))}
+	inits := []*Expr{nil}
+	if v.Initial != nil {
+		t, err := r.resolve(v.Initial)
+		if err != nil {
+			return err
+		}
+		inits, b.dims = []*Expr{t}, t.Dims
+		if t.Kind == KindArray {
+			inits = t.Args
+		}
+	}
+	depth := 0
+	for t := v.Type; t.Kind == KindArray; t = *t.Elem {
+		depth++
+	}
+	switch {
+	case depth > 0 && v.Initial == nil:
+		return unsupported(v.Pos, "array variable %q without initial value, which would fix its length,", x.Name)
+	case depth != len(b.dims):
+		return r.fail(v.Initial.Pos, "the initial value has %d array dimensions, the type has %d", len(b.dims), depth)
+	}
+	for i, init := range inits {
+		y := x
+		y.Name += subscript(i, b.dims)
+		if init != nil {
+			t, err := r.constant(init, scalarType.Kind)
+			if err != nil {
+				return err
+			}
+			if _, wrong := constValue(&y, t); wrong != "" {
+				return r.fail(init.Pos, "the initial value is %s", wrong)
+			}
+			inits[i] = t
+		}
+		c.model.Vars = append(c.model.Vars, y)
+	}
+	c.inits = append(c.inits, inits...)
+	return declare(in, v.Name, b, "variable")
+}
+
+// subscript renders the indices of element i of an array, "" for a scalar.
+func subscript(i int, dims []int) string {
+	s := ""
+	for d := len(dims) - 1; d >= 0; d-- {
+		s = "[" + strconv.Itoa(i%dims[d]) + "]" + s
+		i /= dims[d]
+	}
+	return s
+}
+
+func (c *compiler) instances() error {
+	count := map[string]int{}
+	for _, e := range c.doc.System.Elements {
+		var names []string
+		var automaton *Automaton
+		for i := range c.doc.Automata {
+			if names = append(names, c.doc.Automata[i].Name); c.doc.Automata[i].Name == e.Automaton.Name {
+				automaton = &c.doc.Automata[i]
+			}
+		}
+		if automaton == nil {
+			return badInput(e.Automaton.Pos, "automaton %q is not declared", e.Automaton.Name).
+				hint("%s", DidYouMean(e.Automaton.Name, names))
+		}
+		name := automaton.Name
+		if count[name]++; count[name] > 1 {
+			name += "#" + strconv.Itoa(count[automaton.Name])
+		}
+		if err := c.instance(automaton, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *compiler) instance(a *Automaton, name string) error {
+	i := len(c.model.Parts)
+	locations := make(map[string]Value, len(a.Locations))
+	loc := Var{Name: name + ".location", Kind: VarLocation, Upper: int64(len(a.Locations) - 1), Instance: i, Pos: a.Pos}
+	for _, l := range a.Locations {
+		if _, taken := locations[l.Name]; taken {
+			return badInput(l.Pos, "automaton %q: location %q is declared twice", a.Name, l.Name)
+		}
+		locations[l.Name] = Value(len(loc.Locations))
+		loc.Locations = append(loc.Locations, l.Name)
+	}
+	find := func(n Name) (Value, error) {
+		v, ok := locations[n.Name]
+		if !ok {
+			return 0, badInput(n.Pos, "automaton %q: location %q is not declared", a.Name, n.Name).
+				hint("%s", DidYouMean(n.Name, loc.Locations))
+		}
+		return v, nil
+	}
+	var starts []Value
+	for _, n := range a.Initial {
+		v, err := find(n)
+		if err != nil {
+			return err
+		}
+		starts = append(starts, v)
+	}
+	c.starts = append(c.starts, starts)
+	part := Instance{Name: name, Location: VarID(len(c.model.Vars))}
+	c.model.Vars = append(c.model.Vars, loc)
+	c.inits = append(c.inits, nil)
+	local := newScope(c.root)
+	for _, v := range a.Variables {
+		if err := c.variable(v, local, c.root, name+".", i); err != nil {
+			return err
+		}
+	}
+	c.locals = append(c.locals, local)
+	for k, e := range a.Edges {
+		edge, err := c.edge(a, e, k, local, find)
+		if err != nil {
+			return err
+		}
+		if edge.Guard == nil || edge.Guard.Op != OpConst || edge.Guard.Int != 0 {
+			part.Edges = append(part.Edges, edge)
+		}
+	}
+	c.model.Parts = append(c.model.Parts, part)
+	return nil
+}
+
+func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Name) (Value, error)) (ModelEdge, error) {
+	r := resolver{scope: local, at: place{automaton: a.Name, edge: k, part: "guard"}}
+	m := ModelEdge{Label: e.Action.Name, Index: k, Pos: e.Pos}
+	var err error
+	if m.Location, err = find(e.Source); err != nil {
+		return m, err
+	}
+	if _, err = c.declaredAction(e.Action); err != nil {
+		return m, err
+	}
+	if e.Guard != nil {
+		if m.Guard, err = r.scalar(e.Guard, KindBool); err != nil {
+			return m, err
+		}
+		if m.Guard.Op == OpConst && m.Guard.Int != 0 {
+			m.Guard = nil
+		}
+	}
+	sum, constant := 0.0, true
+	for _, d := range e.Destinations {
+		dest := ModelDestination{Pos: d.Pos}
+		if dest.Target, err = find(d.Target); err != nil {
+			return m, err
+		}
+		probability := 1.0
+		if d.Probability != nil {
+			r.at.part = "probability"
+			if dest.Probability, err = r.scalar(d.Probability, KindReal); err != nil {
+				return m, err
+			}
+			if p := dest.Probability; p.Op == OpConst {
+				if probability = p.Real; p.Kind == KindInt {
+					probability = float64(p.Int)
+				}
+				if !(probability >= 0 && probability <= 1) {
+					return m, r.fail(d.Probability.Pos, "the probability is %g, not from 0 to 1", probability)
+				}
+			} else {
+				constant = false
+			}
+		}
+		sum += probability
+		r.at.part = "assignment"
+		for _, as := range d.Assignments {
+			list, err := r.assignment(c, as)
+			if err != nil {
+				return m, err
+			}
+			dest.Assignments = append(dest.Assignments, list...)
+		}
+		sortByIndex(dest.Assignments)
+		m.Destinations = append(m.Destinations, dest)
+	}
+	if constant && math.Abs(sum-1) > ProbabilityTolerance {
+		r.at.part = "destinations"
+		return m, r.fail(e.Pos, "the probabilities sum to %g, not to 1", sum)
+	}
+	return m, nil
+}
+
+// ProbabilityTolerance is how far the probabilities of an edge may sum from 1.
+const ProbabilityTolerance = 1e-9
+
+// declaredAction checks the label of an edge without creating the silent action.
+func (c *compiler) declaredAction(n Name) (ActionID, error) {
+	if n.Name == "" {
+		return NoAction, nil
+	}
+	return c.action(n)
+}
+
+// sortByIndex sorts stably; lists are short and mostly sorted.
+func sortByIndex(list []ModelAssignment) {
+	for i := range list {
+		for j := i; j > 0 && list[j-1].Index > list[j].Index; j-- {
+			list[j-1], list[j] = list[j], list[j-1]
+		}
+	}
+}
+
+// assignment resolves an assignment; one to an array becomes one per scalar.
+func (r resolver) assignment(c *compiler, a Assignment) ([]ModelAssignment, error) {
+	target, err := r.resolve(a.Ref)
+	if err != nil {
+		return nil, err
+	}
+	value, err := r.resolve(a.Value)
+	if err != nil {
+		return nil, err
+	}
+	targets, values := []*Expr{target}, []*Expr{value}
+	if target.Kind == KindArray || value.Kind == KindArray {
+		if target.Op != OpArray || value.Op != OpArray {
+			return nil, unsupported(a.Pos, "%s: an assignment of whole arrays with computed indices", r.at)
+		}
+		if !sameShape(target.Dims, value.Dims) {
+			return nil, r.fail(a.Pos, "an array of shape %v is assigned to one of shape %v", value.Dims, target.Dims)
+		}
+		targets, values = target.Args, value.Args
+	}
+	var list []ModelAssignment
+	for i, t := range targets {
+		if t.Op != OpVar && t.Op != OpElem {
+			return nil, r.fail(a.Ref.Pos, "only variables can be assigned to")
+		}
+		x := &c.model.Vars[t.Var]
+		if v := values[i]; v.Op == OpConst {
+			if _, wrong := constValue(x, v); wrong != "" {
+				return nil, r.fail(v.Pos, "the variable %q gets %s", x.Name, wrong)
+			}
+		} else if v.Kind != t.Kind && !(t.Kind == KindReal && v.Kind == KindInt) {
+			return nil, r.fail(a.Value.Pos, "a value of type %s is assigned to %q of type %s", v.Kind, x.Name, t.Kind)
+		}
+		list = append(list, ModelAssignment{Target: t, Value: values[i], Index: a.Index, Pos: a.Pos})
+	}
+	return list, nil
+}
+
+// vectors builds the synchronisation vectors in order of their action labels, the
+// silent action last.
+func (c *compiler) vectors() error {
+	s := c.doc.System
+	byAction := make([][]Vector, len(c.doc.Actions)+1)
+	silent := len(c.doc.Actions)
+	add := func(a ActionID, v Vector) {
+		v.Action = a
+		i := int(a)
+		if a == c.model.Silent {
+			i = silent
+		}
+		byAction[i] = append(byAction[i], v)
+	}
+	used := make([]map[string]bool, len(c.model.Parts))
+	edges := make([]map[string][]int, len(c.model.Parts)) // per instance: label → edges
+	for i, p := range c.model.Parts {
+		used[i], edges[i] = map[string]bool{}, map[string][]int{}
+		for k, e := range p.Edges {
+			edges[i][e.Label] = append(edges[i][e.Label], k)
+		}
+		if list := edges[i][""]; len(list) > 0 {
+			a, _ := c.action(Name{})
+			add(a, Vector{Parts: []VectorPart{{i, list}}})
+		}
+	}
+	if !s.HasSyncs && len(c.model.Parts) == 1 {
+		for i, a := range c.doc.Actions {
+			if list := edges[0][a.Name]; len(list) > 0 {
+				add(ActionID(i), Vector{Parts: []VectorPart{{0, list}}})
+				used[0][a.Name] = true
+			}
+		}
+	}
+	for _, sync := range s.Syncs {
+		if len(sync.Participants) != len(c.model.Parts) {
+			return badInput(sync.Pos, "the synchronisation vector has %d entries, the system has %d elements",
+				len(sync.Participants), len(c.model.Parts))
+		}
+		v, possible := Vector{}, true
+		for i, n := range sync.Participants {
+			if n.Name == "" {
+				continue
+			}
+			if _, err := c.declaredAction(n); err != nil {
+				return err
+			}
+			used[i][n.Name] = true
+			list := edges[i][n.Name]
+			possible = possible && len(list) > 0
+			v.Parts = append(v.Parts, VectorPart{i, list})
+		}
+		if len(v.Parts) == 0 {
+			return badInput(sync.Pos, "the synchronisation vector has no participant")
+		}
+		result, err := c.declaredAction(sync.Result)
+		if err != nil {
+			return err
+		}
+		if !possible {
+			continue // a participant has no such edge at all: it can never move
+		}
+		if result == NoAction {
+			result, _ = c.action(Name{})
+		}
+		add(result, v)
+	}
+	for _, list := range byAction {
+		c.model.Vectors = append(c.model.Vectors, list...)
+	}
+	for i, p := range c.model.Parts {
+		warned := map[string]bool{"": true}
+		for _, e := range p.Edges {
+			if !used[i][e.Label] && !warned[e.Label] {
+				warned[e.Label] = true
+				c.warn(e.Pos, "automaton %q: the edges with action %q are blocked, since no synchronisation vector has them", p.Name, e.Label)
+			}
+		}
+	}
+	return nil
+}
+
+// initial builds the set of initial states: one listed state if everything is given,
+// else a condition.
+func (c *compiler) initial() error {
+	m := c.model
+	m.scope = c.conditionScope()
+	unique := true
+	cond := &Expr{Op: OpConst, Kind: KindBool, Int: 1, Pos: c.doc.System.Pos}
+	and := func(e *Expr) { cond = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{cond, e}, Pos: e.Pos}).fold() }
+	state := make([]Value, len(m.Vars))
+	for i := range m.Vars {
+		if x := &m.Vars[i]; x.Kind == VarLocation {
+			continue
+		}
+		if c.inits[i] == nil {
+			unique = false
+			continue
+		}
+		state[i], _ = constValue(&m.Vars[i], c.inits[i])
+		and(equals(m, VarID(i), c.inits[i]))
+	}
+	for i, list := range c.starts {
+		loc := m.Parts[i].Location
+		state[loc] = list[0]
+		unique = unique && len(list) == 1
+		any := &Expr{Op: OpConst, Kind: KindBool}
+		for _, v := range list {
+			eq := equals(m, loc, &Expr{Op: OpConst, Kind: KindInt, Int: int64(v), Pos: m.Vars[loc].Pos})
+			any = (&Expr{Op: OpOr, Kind: KindBool, Args: []*Expr{any, eq}, Pos: eq.Pos}).fold()
+		}
+		and(any)
+	}
+	var restrictions []*Expr
+	restrict := func(e *Expr, s *scope, part place) error {
+		if e == nil {
+			return nil
+		}
+		t, err := resolver{scope: s, at: part}.scalar(e, KindBool)
+		if err == nil {
+			restrictions = append(restrictions, t)
+			and(t)
+		}
+		return err
+	}
+	if err := restrict(c.doc.Restrict, c.root, place{part: "restrict-initial"}); err != nil {
+		return err
+	}
+	for i, e := range c.doc.System.Elements {
+		for k := range c.doc.Automata {
+			if a := &c.doc.Automata[k]; a.Name == e.Automaton.Name {
+				if err := restrict(a.Restrict, c.locals[i], place{a.Name, -1, "restrict-initial"}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if !unique {
+		m.Initial = StateSet{Cond: cond}
+		return nil
+	}
+	for _, e := range restrictions {
+		ok, err := e.Eval(state)
+		if err != nil {
+			return err
+		}
+		if ok.Int == 0 {
+			return badInput(e.Pos, "the model has no initial state: restrict-initial excludes the given initial values")
+		}
+	}
+	m.Initial = StateSet{States: [][]Value{state}}
+	return nil
+}
+
+// equals returns the condition x = v.
+func equals(m *Model, x VarID, v *Expr) *Expr {
+	kind := [...]Kind{VarBool: KindBool, VarInt: KindInt, VarReal: KindReal, VarLocation: KindInt}[m.Vars[x].Kind]
+	return &Expr{Op: OpEq, Kind: KindBool, Pos: v.Pos, Args: []*Expr{{Op: OpVar, Kind: kind, Var: x, Pos: v.Pos}, v}}
+}
+
+// conditionScope is what conditions may name: constants and globals, locals as
+// automaton.x, and as x where only one instance has it and no global hides it.
+func (c *compiler) conditionScope() *scope {
+	s := newScope(c.root)
+	bare := map[string]int{}
+	for i, local := range c.locals {
+		for n, b := range local.names {
+			s.names[c.model.Parts[i].Name+"."+n] = b
+			bare[n]++
+		}
+	}
+	for _, local := range c.locals {
+		for n, b := range local.names {
+			if _, global := c.root.names[n]; !global && bare[n] == 1 {
+				s.names[n] = b
+			}
+		}
+	}
+	return s
+}

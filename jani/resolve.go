@@ -1,0 +1,451 @@
+package jani
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// scope maps names to what they mean; inner scopes hide outer ones.
+type scope struct {
+	parent *scope
+	names  map[string]binding
+}
+
+// binding is a constant, or a variable: a scalar if dims is nil, else an array of that
+// shape whose elements, row-major, are the scalar variables from first on.
+type binding struct {
+	pos      Pos
+	kind     Kind // of the scalar or the elements
+	constant *Expr
+	first    VarID
+	dims     []int
+}
+
+func newScope(parent *scope) *scope {
+	return &scope{parent: parent, names: make(map[string]binding)}
+}
+
+func (s *scope) lookup(name string) (binding, bool) {
+	for ; s != nil; s = s.parent {
+		if b, ok := s.names[name]; ok {
+			return b, true
+		}
+	}
+	return binding{}, false
+}
+
+// visible returns all names, sorted.
+func (s *scope) visible() []string {
+	seen := map[string]bool{}
+	for ; s != nil; s = s.parent {
+		for n := range s.names {
+			seen[n] = true
+		}
+	}
+	list := make([]string, 0, len(seen))
+	for n := range seen {
+		list = append(list, n)
+	}
+	sort.Strings(list)
+	return list
+}
+
+// place says in an error message what the expression belongs to.
+type place struct {
+	automaton string
+	edge      int // −1 if none
+	part      string
+}
+
+func (at place) String() string {
+	switch {
+	case at.automaton == "":
+		return at.part
+	case at.edge < 0:
+		return fmt.Sprintf("automaton %q, %s", at.automaton, at.part)
+	}
+	return fmt.Sprintf("automaton %q, edge %d, %s", at.automaton, at.edge, at.part)
+}
+
+// resolver makes typed copies of expressions: names become variables and constants,
+// what is constant is folded, types are checked.
+type resolver struct {
+	scope *scope
+	at    place
+}
+
+func (r resolver) fail(p Pos, format string, args ...any) *Error {
+	return badInput(p, "%s: %s", r.at, fmt.Sprintf(format, args...))
+}
+
+// scalar resolves e, which must have a type that converts to want (KindNone: any scalar).
+func (r resolver) scalar(e *Expr, want Kind) (*Expr, error) {
+	t, err := r.resolve(e)
+	if err != nil {
+		return nil, err
+	}
+	if t.Kind == KindArray {
+		return nil, r.fail(e.Pos, "an array stands where a single value is needed")
+	}
+	if want != KindNone && t.Kind != want && !(want == KindReal && t.Kind == KindInt) {
+		return nil, r.fail(e.Pos, "the value has type %s where %s is needed", t.Kind, want)
+	}
+	return t, nil
+}
+
+// constant resolves e to a literal of the wanted kind.
+func (r resolver) constant(e *Expr, want Kind) (*Expr, error) {
+	t, err := r.scalar(e, want)
+	if err != nil {
+		return nil, err
+	}
+	if t.Op != OpConst {
+		if _, err := t.Eval(nil); err != nil && len(t.variables(nil)) == 0 {
+			return nil, err // the reason why it was not folded
+		}
+		return nil, r.fail(e.Pos, "the value must be constant")
+	}
+	if want == KindReal && t.Kind == KindInt {
+		t = &Expr{Op: OpConst, Kind: KindReal, Real: float64(t.Int), Pos: t.Pos}
+	}
+	return t, nil
+}
+
+// variables appends the variables that occur in e.
+func (e *Expr) variables(list []VarID) []VarID {
+	switch e.Op {
+	case OpVar:
+		list = append(list, e.Var)
+	case OpElem:
+		for i := range e.Len {
+			list = append(list, e.Var+VarID(i))
+		}
+	}
+	for _, a := range e.Args {
+		list = a.variables(list)
+	}
+	return list
+}
+
+// resolve returns the typed copy of e. An array-valued expression yields OpArray over
+// its scalars in row-major order, with Dims the shape.
+func (r resolver) resolve(e *Expr) (*Expr, error) {
+	switch e.Op {
+	case OpConst:
+		return e, nil
+	case OpName:
+		return r.name(e)
+	case OpAccess:
+		return r.access(e)
+	case OpArray:
+		return r.arrayValue(e)
+	case OpFill:
+		return r.arrayFill(e)
+	}
+	t := &Expr{Op: e.Op, Pos: e.Pos, Args: make([]*Expr, len(e.Args))}
+	for i, a := range e.Args {
+		var err error
+		if t.Args[i], err = r.resolve(a); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.check(t); err != nil {
+		return nil, err
+	}
+	return t.fold(), nil
+}
+
+func (r resolver) name(e *Expr) (*Expr, error) {
+	b, ok := r.scope.lookup(e.Name)
+	switch {
+	case !ok:
+		return nil, r.fail(e.Pos, "%q is not declared", e.Name).hint("%s", DidYouMean(e.Name, r.scope.visible()))
+	case b.constant != nil:
+		c := *b.constant
+		c.Pos = e.Pos
+		return &c, nil
+	case b.dims == nil:
+		return &Expr{Op: OpVar, Kind: b.kind, Var: b.first, Pos: e.Pos}, nil
+	}
+	return arrayOf(e.Pos, b.kind, b.first, b.dims), nil
+}
+
+// arrayOf returns the array of the variables from first on.
+func arrayOf(p Pos, kind Kind, first VarID, dims []int) *Expr {
+	t := &Expr{Op: OpArray, Kind: KindArray, Dims: dims, Pos: p}
+	for i := range product(dims) {
+		t.Args = append(t.Args, &Expr{Op: OpVar, Kind: kind, Var: first + VarID(i), Pos: p})
+	}
+	return t
+}
+
+func product(dims []int) int {
+	n := 1
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}
+
+// access resolves a[i]. An index known now picks its part; otherwise the base must be
+// a variable, and the access is checked when it is made.
+func (r resolver) access(e *Expr) (*Expr, error) {
+	base, err := r.resolve(e.Args[0])
+	if err != nil {
+		return nil, err
+	}
+	index, err := r.scalar(e.Args[1], KindInt)
+	if err != nil {
+		return nil, err
+	}
+	if base.Kind == KindArray && base.Op == OpArray {
+		n, size := base.Dims[0], product(base.Dims[1:])
+		if index.Op == OpConst {
+			if index.Int < 0 || index.Int >= int64(n) {
+				return nil, r.fail(index.Pos, "index %d is out of range: the array has %d elements", index.Int, n)
+			}
+			part := base.Args[int(index.Int)*size : (int(index.Int)+1)*size]
+			if len(base.Dims) == 1 {
+				return part[0], nil
+			}
+			return &Expr{Op: OpArray, Kind: KindArray, Args: part, Dims: base.Dims[1:], Pos: e.Pos}, nil
+		}
+		for i, a := range base.Args {
+			if a.Op != OpVar || a.Var != base.Args[0].Var+VarID(i) {
+				return nil, unsupported(e.Pos, "%s: a computed index into an array that is not a variable", r.at)
+			}
+		}
+		flat := &Expr{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: e.Pos}
+		return arrayElem(e.Pos, base.Args[0].Kind, base.Args[0].Var, len(base.Args), base.Dims[1:], flat), nil
+	}
+	if base.Kind == KindArray && base.Op == OpElem { // further index of a[i][j] with computed i
+		n := base.Dims[0]
+		flat := &Expr{Op: OpAdd, Kind: KindInt, Pos: e.Pos, Args: []*Expr{
+			{Op: OpMul, Kind: KindInt, Pos: e.Pos, Args: []*Expr{base.Args[0], {Op: OpConst, Kind: KindInt, Int: int64(n)}}},
+			{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: e.Pos}}}
+		return arrayElem(e.Pos, base.ElemKind, base.Var, base.Len, base.Dims[1:], flat), nil
+	}
+	return nil, r.fail(e.Pos, "an index is used on a value of type %s", base.Kind)
+}
+
+// arrayElem returns the part of shape rest that flat, its checked number, selects from the
+// n scalar variables of an array: a scalar, or a KindArray node that needs further
+// indices.
+func arrayElem(p Pos, kind Kind, first VarID, n int, rest []int, flat *Expr) *Expr {
+	t := &Expr{Op: OpElem, Kind: kind, Var: first, Len: n, Args: []*Expr{flat}, Pos: p}
+	if len(rest) > 0 {
+		t.Kind, t.ElemKind, t.Dims = KindArray, kind, rest
+	}
+	return t
+}
+
+func (r resolver) arrayValue(e *Expr) (*Expr, error) {
+	if len(e.Args) == 0 {
+		return nil, r.fail(e.Pos, "an array needs at least one element")
+	}
+	var parts []*Expr
+	for _, a := range e.Args {
+		t, err := r.resolve(a)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, t)
+	}
+	return r.joined(e.Pos, parts)
+}
+
+// arrayFill unrolls ac: the array of the body's values for var = 0, 1, …
+func (r resolver) arrayFill(e *Expr) (*Expr, error) {
+	length, err := r.constant(e.Args[0], KindInt)
+	if err != nil {
+		return nil, err
+	}
+	const most = 1 << 20
+	if length.Int < 1 || length.Int > most {
+		return nil, r.fail(length.Pos, "an array of %d elements: the length must be from 1 to %d", length.Int, most)
+	}
+	var parts []*Expr
+	inner := r
+	for i := range length.Int {
+		inner.scope = newScope(r.scope)
+		inner.scope.names[e.Name] = binding{constant: &Expr{Op: OpConst, Kind: KindInt, Int: i}}
+		t, err := inner.resolve(e.Args[1])
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, t)
+	}
+	return r.joined(e.Pos, parts)
+}
+
+// joined makes an array of parts, which must have one type and shape.
+func (r resolver) joined(p Pos, parts []*Expr) (*Expr, error) {
+	t := &Expr{Op: OpArray, Kind: KindArray, Dims: append([]int{len(parts)}, parts[0].Dims...), Pos: p}
+	for _, x := range parts {
+		if x.Kind == KindArray != (parts[0].Kind == KindArray) || !sameShape(x.Dims, parts[0].Dims) || x.Kind == KindArray && x.Op != OpArray {
+			return nil, r.fail(x.Pos, "the elements of an array must have one type and shape")
+		}
+		if x.Kind == KindArray {
+			t.Args = append(t.Args, x.Args...)
+		} else {
+			t.Args = append(t.Args, x)
+		}
+	}
+	for _, x := range t.Args {
+		if (x.Kind == KindBool) != (t.Args[0].Kind == KindBool) {
+			return nil, r.fail(x.Pos, "the elements of an array must have one type")
+		}
+	}
+	return t, nil
+}
+
+func sameShape(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// check types an operator whose arguments are typed.
+func (r resolver) check(t *Expr) error {
+	for _, a := range t.Args {
+		if a.Kind == KindArray {
+			return unsupported(a.Pos, "%s: an operator on whole arrays", r.at)
+		}
+	}
+	arg := func(i int, ok bool, needs string) error {
+		if ok {
+			return nil
+		}
+		return r.fail(t.Args[i].Pos, "operator %s needs %s, not %s", t.Op, needs, t.Args[i].Kind)
+	}
+	number := func(i int) error { return arg(i, t.Args[i].Kind != KindBool, "a number") }
+	each := func(f func(i int) error) error {
+		for i := range t.Args {
+			if err := f(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	widest := func() Kind {
+		for _, a := range t.Args {
+			if a.Kind == KindReal {
+				return KindReal
+			}
+		}
+		return KindInt
+	}
+	switch t.Op {
+	case OpOr, OpAnd, OpNot, OpImplies:
+		t.Kind = KindBool
+		return each(func(i int) error { return arg(i, t.Args[i].Kind == KindBool, "bool") })
+	case OpEq, OpNe:
+		t.Kind = KindBool
+		if a, b := t.Args[0].Kind, t.Args[1].Kind; (a == KindBool) != (b == KindBool) {
+			return r.fail(t.Pos, "%s compares %s with %s", t.Op, a, b)
+		}
+	case OpLt, OpLe, OpGt, OpGe:
+		t.Kind = KindBool
+		return each(number)
+	case OpAdd, OpSub, OpNeg, OpMul, OpMin, OpMax, OpAbs:
+		t.Kind = widest()
+		return each(number)
+	case OpMod:
+		t.Kind = KindInt
+		return each(func(i int) error { return arg(i, t.Args[i].Kind == KindInt, "int") })
+	case OpDiv, OpPow, OpLog:
+		t.Kind = KindReal
+		return each(number)
+	case OpSgn, OpTrc, OpFloor, OpCeil:
+		t.Kind = KindInt
+		return each(number)
+	case OpIte:
+		if err := arg(0, t.Args[0].Kind == KindBool, "bool"); err != nil {
+			return err
+		}
+		a, b := t.Args[1].Kind, t.Args[2].Kind
+		if (a == KindBool) != (b == KindBool) {
+			return r.fail(t.Pos, "ite has branches of types %s and %s", a, b)
+		}
+		t.Kind = a
+		if b == KindReal {
+			t.Kind = KindReal
+		}
+	}
+	return nil
+}
+
+// fold replaces what is constant by its value. A constant part that cannot be
+// computed (1/0) stays: it is an error only if a run evaluates it.
+func (e *Expr) fold() *Expr {
+	isConst := func(i int, b bool) bool {
+		return e.Args[i].Op == OpConst && e.Args[i].Kind == KindBool && (e.Args[i].Int != 0) == b
+	}
+	switch e.Op {
+	case OpAnd:
+		if isConst(0, false) || isConst(1, true) {
+			return e.Args[0]
+		} else if isConst(0, true) {
+			return e.Args[1]
+		}
+	case OpOr:
+		if isConst(0, true) || isConst(1, false) {
+			return e.Args[0]
+		} else if isConst(0, false) {
+			return e.Args[1]
+		}
+	case OpImplies:
+		if isConst(0, true) {
+			return e.Args[1]
+		} else if isConst(0, false) {
+			return &Expr{Op: OpConst, Kind: KindBool, Int: 1, Pos: e.Pos}
+		}
+	case OpIte:
+		if isConst(0, true) || isConst(0, false) {
+			branch := e.Args[2-e.Args[0].Int]
+			if e.Kind == KindReal && branch.Op == OpConst && branch.Kind == KindInt {
+				return &Expr{Op: OpConst, Kind: KindReal, Real: float64(branch.Int), Pos: branch.Pos}
+			}
+			return branch
+		}
+	}
+	for _, a := range e.Args {
+		if a.Op != OpConst {
+			return e
+		}
+	}
+	c, err := e.Eval(nil)
+	if err != nil {
+		return e
+	}
+	return &Expr{Op: OpConst, Kind: c.Kind, Int: c.Int, Real: c.Real, Pos: e.Pos}
+}
+
+// constValue returns the literal c as a value of variable x, or what is wrong with it.
+func constValue(x *Var, c *Expr) (Value, string) {
+	switch {
+	case (x.Kind == VarBool) != (c.Kind == KindBool):
+		return 0, fmt.Sprintf("a value of type %s", c.Kind)
+	case x.Kind == VarReal:
+		f := c.Real
+		if c.Kind == KindInt {
+			f = float64(c.Int)
+		}
+		if f < x.RealLower || f > x.RealUpper || math.IsNaN(f) {
+			return 0, fmt.Sprintf("%g, outside its bounds %g to %g", f, x.RealLower, x.RealUpper)
+		}
+		return RealValue(f), ""
+	case c.Kind == KindReal:
+		return 0, fmt.Sprintf("the real %g", c.Real)
+	case c.Int < x.Lower || c.Int > x.Upper:
+		return 0, fmt.Sprintf("%d, outside its bounds %s", c.Int, x.Range())
+	}
+	return Value(c.Int), ""
+}

@@ -1,0 +1,379 @@
+package jani
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/tidwall/gjson"
+)
+
+// Names returns the names that conditions over the model may use, sorted.
+func (m *Model) Names() []string { return m.scope.visible() }
+
+// Task resolves a planning property. A missing start condition means the model's
+// initial states; a missing unsafe condition is an error, since there is nothing to
+// look for.
+func (m *Model) Task(name string, plan *Planning) (*Task, error) {
+	t := &Task{Model: m, Name: name, Start: m.Initial}
+	var err error
+	if plan.Start != nil {
+		if t.Start, err = m.StateSet("start condition", plan.Start); err != nil {
+			return nil, err
+		}
+	}
+	if t.Unsafe, err = m.predicate("unsafe condition", plan.Unsafe); err != nil {
+		return nil, err
+	}
+	t.Goal, err = m.predicate("goal condition", plan.Goal)
+	return t, err
+}
+
+// StateSet resolves a condition that describes states to start from.
+func (m *Model) StateSet(what string, c *Condition) (StateSet, error) {
+	if !c.Listed {
+		e, err := m.predicate(what, c)
+		return StateSet{Cond: e}, err
+	}
+	if len(c.States) == 0 {
+		return StateSet{}, badInput(c.Pos, "%s: the list of states is empty", what)
+	}
+	var set StateSet
+	for _, s := range c.States {
+		v, err := m.state(what, s)
+		if err != nil {
+			return set, err
+		}
+		set.States = append(set.States, v)
+	}
+	return set, nil
+}
+
+// predicate resolves a condition to a typed boolean expression; nil stays nil.
+func (m *Model) predicate(what string, c *Condition) (*Expr, error) {
+	if c == nil {
+		return nil, nil
+	}
+	always := func(b bool) *Expr { return &Expr{Op: OpConst, Kind: KindBool, Int: int64(btoi(b)), Pos: c.Pos} }
+	if c.Listed {
+		any := always(false)
+		for _, s := range c.States {
+			all := always(true)
+			v, err := m.state(what, s)
+			if err != nil {
+				return nil, err
+			}
+			for i := range m.Vars {
+				lit := &Expr{Op: OpConst, Kind: KindInt, Int: int64(v[i]), Pos: s.Pos}
+				switch m.Vars[i].Kind {
+				case VarBool:
+					lit.Kind = KindBool
+				case VarReal:
+					lit.Kind, lit.Real, lit.Int = KindReal, m.Vars[i].Float(v[i]), 0
+				}
+				all = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{all, equals(m, VarID(i), lit)}, Pos: s.Pos}).fold()
+			}
+			any = (&Expr{Op: OpOr, Kind: KindBool, Args: []*Expr{any, all}, Pos: c.Pos}).fold()
+		}
+		return any, nil
+	}
+	e := always(true)
+	if c.Exp != nil {
+		t, err := resolver{scope: m.scope, at: place{part: what}}.scalar(c.Exp, KindBool)
+		if err != nil {
+			return nil, err
+		}
+		e = t
+	}
+	for _, l := range c.Locations {
+		x, v, err := m.location(what, l)
+		if err != nil {
+			return nil, err
+		}
+		if m.Vars[x].Upper == 0 {
+			continue // the only location there is
+		}
+		eq := equals(m, x, &Expr{Op: OpConst, Kind: KindInt, Int: int64(v), Pos: l.Pos})
+		e = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{e, eq}, Pos: c.Pos}).fold()
+	}
+	return e, nil
+}
+
+// instance finds an automaton instance by name, and by its place in the composition
+// if index is not negative.
+func (m *Model) instance(what string, p Pos, name string, index int) (int, error) {
+	var names []string
+	found := -1
+	for i, part := range m.Parts {
+		names = append(names, part.Name)
+		if part.Name == name && found < 0 || i == index && baseName(part.Name) == name {
+			found = i
+		}
+	}
+	if found < 0 {
+		return 0, badInput(p, "%s: the system has no automaton %q", what, name).hint("%s", DidYouMean(name, names))
+	}
+	return found, nil
+}
+
+// baseName drops the #2 of further instances.
+func baseName(name string) string {
+	for i := len(name) - 1; i > 0; i-- {
+		if name[i] == '#' {
+			return name[:i]
+		}
+	}
+	return name
+}
+
+func (m *Model) location(what string, l LocationValue) (VarID, Value, error) {
+	i, err := m.instance(what, l.Pos, l.Automaton, l.Index)
+	if err != nil {
+		return NoVar, 0, err
+	}
+	x := m.Parts[i].Location
+	for v, name := range m.Vars[x].Locations {
+		if name == l.Location {
+			return x, Value(v), nil
+		}
+	}
+	return NoVar, 0, badInput(l.Pos, "%s: automaton %q has no location %q", what, l.Automaton, l.Location).
+		hint("%s", DidYouMean(l.Location, m.Vars[x].Locations))
+}
+
+// defaults returns the initial value of every variable and which have a unique one.
+func (m *Model) defaults() (values []Value, known []bool) {
+	values, known = make([]Value, len(m.Vars)), make([]bool, len(m.Vars))
+	if m.Initial.States != nil {
+		copy(values, m.Initial.States[0])
+		for i := range known {
+			known[i] = true
+		}
+		return values, known
+	}
+	// The condition is a conjunction that holds x = v for each given initial value.
+	for e := m.Initial.Cond; e.Op == OpAnd; e = e.Args[0] {
+		setDefault(m, e.Args[1], values, known)
+		if e.Args[0].Op != OpAnd {
+			setDefault(m, e.Args[0], values, known)
+		}
+	}
+	return values, known
+}
+
+func setDefault(m *Model, eq *Expr, values []Value, known []bool) {
+	if eq.Op == OpEq && eq.Args[0].Op == OpVar && eq.Args[1].Op == OpConst {
+		x := eq.Args[0].Var
+		values[x], _ = constValue(&m.Vars[x], eq.Args[1])
+		known[x] = true
+	}
+}
+
+// state resolves one listed state. Variables that it does not name keep their initial
+// values.
+func (m *Model) state(what string, s StateValues) ([]Value, error) {
+	values, known := m.defaults()
+	for _, l := range s.Locations {
+		x, v, err := m.location(what, l)
+		if err != nil {
+			return nil, err
+		}
+		values[x], known[x] = v, true
+	}
+	for _, a := range s.Variables {
+		name := a.Name
+		if a.Automaton != "" {
+			i, err := m.instance(what, a.Pos, a.Automaton, a.Index)
+			if err != nil {
+				return nil, err
+			}
+			name = m.Parts[i].Name + "." + name
+		}
+		x, err := m.variable(what, a.Pos, name)
+		if err != nil {
+			return nil, err
+		}
+		lit, err := resolver{scope: m.scope, at: place{part: what}}.constant(a.Value, KindNone)
+		if err != nil {
+			return nil, err
+		}
+		v, wrong := constValue(&m.Vars[x], lit)
+		if wrong != "" {
+			return nil, badInput(a.Value.Pos, "%s: the variable %q gets %s", what, name, wrong)
+		}
+		values[x], known[x] = v, true
+	}
+	for i, ok := range known {
+		if !ok {
+			return nil, badInput(s.Pos, "%s: a listed state gives no value to %q, which has no initial value", what, m.Vars[i].Name)
+		}
+	}
+	return values, nil
+}
+
+// variable finds a scalar variable by its name, or by the bare name of a local.
+func (m *Model) variable(what string, p Pos, name string) (VarID, error) {
+	x, hint := m.Variable(name)
+	if x == NoVar {
+		return NoVar, badInput(p, "%s: the model has no variable %q", what, name).hint("%s", hint)
+	}
+	return x, nil
+}
+
+// Variable returns the scalar variable called name: its full name (x, automaton.x,
+// a[3], automaton.location), or the bare name of a local that only one instance has.
+// If there is none it returns NoVar and a hint, possibly empty.
+func (m *Model) Variable(name string) (VarID, string) {
+	names := make([]string, len(m.Vars))
+	for i := range m.Vars {
+		if names[i] = m.Vars[i].Name; names[i] == name {
+			return VarID(i), ""
+		}
+	}
+	found := NoVar
+	for i := range m.Vars {
+		if x := &m.Vars[i]; x.Instance >= 0 && x.Name == m.Parts[x.Instance].Name+"."+name {
+			if found != NoVar {
+				return NoVar, "several automata have it: write automaton." + name
+			}
+			found = VarID(i)
+		}
+	}
+	if found != NoVar {
+		return found, ""
+	}
+	return NoVar, DidYouMean(name, names)
+}
+
+// ReadStates reads a file of states: {"variables": [name…], "states": [{"state":
+// [value…]}…]}, or a states-values list of the planning dialect, alone or as the start
+// part of a property. Variables that are not listed have their initial values.
+func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([][]Value, error) {
+	if err := CheckJSON(src, limits); err != nil {
+		return nil, err
+	}
+	v := gjson.Parse(src.Text)
+	if !member(v, "variables").Exists() {
+		cond, _, err := ParseCondition(src, "start", open, limits)
+		if err != nil {
+			return nil, err
+		}
+		if !cond.Listed {
+			return nil, badInput(cond.Pos, "the file has no list of states").
+				hint(`{"variables":[…],"states":[{"state":[…]}…]} or a states-values list`)
+		}
+		set, err := m.StateSet("states", cond)
+		return set.States, err
+	}
+	p := parser{reader: reader{src: src}}
+	var vars []VarID
+	p.array(member(v, "variables"), "variables", func(v gjson.Result) {
+		x, err := m.variable("states", p.pos(v), p.str(v, "a variable's name"))
+		if p.err == nil && err != nil {
+			p.err = err
+		}
+		vars = append(vars, x)
+	})
+	base, known := m.defaults()
+	for _, x := range vars {
+		if x != NoVar {
+			known[x] = true
+		}
+	}
+	for i, ok := range known {
+		if !ok && p.err == nil {
+			p.fail(v, "states: no value is given for %q, which has no initial value", m.Vars[i].Name)
+		}
+	}
+	var states [][]Value
+	p.array(member(v, "states"), "states", func(v gjson.Result) {
+		row := v
+		if v.IsObject() {
+			row = member(v, "state")
+		}
+		state := append([]Value(nil), base...)
+		n := 0
+		p.array(row, "a state", func(v gjson.Result) {
+			if n < len(vars) {
+				state[vars[n]] = p.value(v, &m.Vars[vars[n]])
+			}
+			n++
+		})
+		if p.err == nil && n != len(vars) {
+			p.fail(row, "a state has %d values for %d variables", n, len(vars))
+		}
+		states = append(states, state)
+	})
+	return states, p.err
+}
+
+// value reads the value of a variable; locations are given by name or number.
+func (p *parser) value(v gjson.Result, x *Var) Value {
+	if x.Kind == VarLocation && v.Type == gjson.String {
+		if i := index(x.Locations, v.Str); i >= 0 {
+			return Value(i)
+		}
+		p.fail(v, "%q has no location %q", x.Name, v.Str)
+		return 0
+	}
+	e := p.expr(v)
+	if p.err != nil {
+		return 0
+	}
+	if e.Op != OpConst {
+		p.fail(v, "the variable %q gets %s, which is not a value", x.Name, describe(v))
+		return 0
+	}
+	value, wrong := constValue(x, e)
+	if wrong != "" {
+		p.fail(v, "the variable %q gets %s", x.Name, wrong)
+	}
+	return value
+}
+
+// Describe renders a state as name=value pairs. Locations of automata with a single
+// location are left out.
+func (m *Model) Describe(state []Value) string {
+	text := make([]byte, 0, 16*len(state))
+	for i := range m.Vars {
+		x := &m.Vars[i]
+		if x.Kind == VarLocation && x.Upper == 0 {
+			continue
+		}
+		if len(text) > 0 {
+			text = append(text, ' ')
+		}
+		text = fmt.Appendf(text, "%s=%s", x.Name, x.Format(state[i]))
+	}
+	return string(text)
+}
+
+// AppendJSON appends the state as a JSON object of named values. Locations of automata
+// with a single location are left out.
+func (m *Model) AppendJSON(b []byte, state []Value) []byte {
+	b = append(b, '{')
+	for i := range m.Vars {
+		x := &m.Vars[i]
+		if x.Kind == VarLocation && x.Upper == 0 {
+			continue
+		}
+		if b[len(b)-1] != '{' {
+			b = append(b, ',')
+		}
+		b = appendJSONString(b, x.Name)
+		b = append(b, ':')
+		if x.Kind == VarLocation {
+			b = appendJSONString(b, x.Format(state[i]))
+		} else {
+			b = append(b, x.Format(state[i])...)
+		}
+	}
+	return append(b, '}')
+}
+
+func appendJSONString(b []byte, s string) []byte {
+	quoted, err := json.Marshal(s)
+	if err != nil { // strings always marshal
+		return append(b, '"', '"')
+	}
+	return append(b, quoted...)
+}
