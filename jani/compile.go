@@ -368,7 +368,7 @@ func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Nam
 				if probability = p.Real; p.Kind == KindInt {
 					probability = float64(p.Int)
 				}
-				if !(probability >= 0 && probability <= 1) {
+				if !(probability >= 0 && probability <= 1+ProbabilityTolerance) {
 					return m, r.fail(d.Probability.Pos, "the probability is %g, not from 0 to 1", probability)
 				}
 			} else {
@@ -384,7 +384,6 @@ func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Nam
 			}
 			dest.Assignments = append(dest.Assignments, list...)
 		}
-		sortByIndex(dest.Assignments)
 		m.Destinations = append(m.Destinations, dest)
 	}
 	if constant && math.Abs(sum-1) > ProbabilityTolerance {
@@ -394,7 +393,8 @@ func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Nam
 	return m, nil
 }
 
-// ProbabilityTolerance is how far the probabilities of an edge may sum from 1.
+// ProbabilityTolerance is how far a probability may be above 1, and how far the
+// probabilities of an edge may sum from 1.
 const ProbabilityTolerance = 1e-9
 
 // declaredAction checks the label of an edge without creating the silent action.
@@ -403,15 +403,6 @@ func (c *compiler) declaredAction(n Name) (ActionID, error) {
 		return NoAction, nil
 	}
 	return c.action(n)
-}
-
-// sortByIndex sorts stably; lists are short and mostly sorted.
-func sortByIndex(list []ModelAssignment) {
-	for i := range list {
-		for j := i; j > 0 && list[j-1].Index > list[j].Index; j-- {
-			list[j-1], list[j] = list[j], list[j-1]
-		}
-	}
 }
 
 // assignment resolves an assignment; one to an array becomes one per scalar.
@@ -542,7 +533,9 @@ func (c *compiler) initial() error {
 	unique := true
 	cond := &Expr{Op: OpConst, Kind: KindBool, Int: 1, Pos: c.doc.System.Pos}
 	and := func(e *Expr) { cond = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{cond, e}, Pos: e.Pos}).fold() }
+	m.given = make([]bool, len(m.Vars))
 	state := make([]Value, len(m.Vars))
+	m.defaults = state
 	for i := range m.Vars {
 		if x := &m.Vars[i]; x.Kind == VarLocation {
 			continue
@@ -552,11 +545,13 @@ func (c *compiler) initial() error {
 			continue
 		}
 		state[i], _ = constValue(&m.Vars[i], c.inits[i])
+		m.given[i] = true
 		and(equals(m, VarID(i), c.inits[i]))
 	}
 	for i, list := range c.starts {
 		loc := m.Parts[i].Location
 		state[loc] = list[0]
+		m.given[loc] = len(list) == 1
 		unique = unique && len(list) == 1
 		any := &Expr{Op: OpConst, Kind: KindBool}
 		for _, v := range list {

@@ -202,6 +202,15 @@ func (e *Expr) intBinary(a, b int64) (Const, error) {
 	return intConst(c), nil
 }
 
+// LogBase returns the logarithm of x to the given base, NaN unless x and base are
+// positive and base is not 1.
+func LogBase(x, base float64) float64 {
+	if !(base > 0) || math.IsInf(base, 1) {
+		return math.NaN()
+	}
+	return math.Log(x) / math.Log(base)
+}
+
 func (e *Expr) realBinary(a, b float64) (Const, error) {
 	var c float64
 	switch e.Op {
@@ -223,7 +232,7 @@ func (e *Expr) realBinary(a, b float64) (Const, error) {
 	case OpPow:
 		c = math.Pow(a, b)
 	case OpLog:
-		c = math.Log(a) / math.Log(b)
+		c = LogBase(a, b)
 	}
 	if math.IsNaN(c) || math.IsInf(c, 0) {
 		return Const{}, badInput(e.Pos, "the result for operands %g and %g is not a finite number", a, b)

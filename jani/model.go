@@ -93,6 +93,10 @@ type Model struct {
 	Warnings []Warning
 
 	scope *scope // for conditions that come with a property
+	// defaults holds the initial values of the variables that have exactly one, which
+	// given marks.
+	defaults []Value
+	given    []bool
 }
 
 // Instance is an automaton instance with typed edges.
@@ -117,7 +121,7 @@ type ModelEdge struct {
 type ModelDestination struct {
 	Target      Value
 	Probability *Expr
-	Assignments []ModelAssignment // in ascending order of Index
+	Assignments []ModelAssignment
 	Pos         Pos
 }
 

@@ -309,7 +309,9 @@ func (p *parser) assignment(v gjson.Result) (a Assignment) {
 		case "value":
 			a.Value = p.expr(v)
 		case "index":
-			a.Index = p.int(v, "an assignment's index")
+			if a.Index = p.int(v, "an assignment's index"); a.Index < math.MinInt32 || a.Index > math.MaxInt32 {
+				p.fail(v, "an assignment's index must fit into 32 bits")
+			}
 		default:
 			return false
 		}

@@ -409,11 +409,9 @@ func (e *Expr) fold() *Expr {
 		}
 	case OpIte:
 		if isConst(0, true) || isConst(0, false) {
-			branch := e.Args[2-e.Args[0].Int]
-			if e.Kind == KindReal && branch.Op == OpConst && branch.Kind == KindInt {
-				return &Expr{Op: OpConst, Kind: KindReal, Real: float64(branch.Int), Pos: branch.Pos}
+			if branch := e.Args[2-e.Args[0].Int]; branch.Kind == e.Kind {
+				return branch
 			}
-			return branch
 		}
 	}
 	for _, a := range e.Args {

@@ -3,6 +3,7 @@ package jani
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/tidwall/gjson"
 )
@@ -98,21 +99,27 @@ func (m *Model) predicate(what string, c *Condition) (*Expr, error) {
 	return e, nil
 }
 
-// instance finds an automaton instance by name, and by its place in the composition
-// if index is not negative.
+// instance finds an automaton instance by name. Index, if not negative, is its place in
+// the composition; it is needed where an automaton stands there several times.
 func (m *Model) instance(what string, p Pos, name string, index int) (int, error) {
 	var names []string
-	found := -1
+	var found []int
 	for i, part := range m.Parts {
 		names = append(names, part.Name)
-		if part.Name == name && found < 0 || i == index && baseName(part.Name) == name {
-			found = i
+		if part.Name == name || baseName(part.Name) == name {
+			found = append(found, i)
 		}
 	}
-	if found < 0 {
+	switch {
+	case len(found) == 0:
 		return 0, badInput(p, "%s: the system has no automaton %q", what, name).hint("%s", DidYouMean(name, names))
+	case len(found) == 1:
+		return found[0], nil
+	case slices.Contains(found, index):
+		return index, nil
 	}
-	return found, nil
+	return 0, badInput(p, "%s: automaton %q stands several times in the system", what, name).
+		hint("give its place, one of %v, as \"index\"", found)
 }
 
 // baseName drops the #2 of further instances.
@@ -140,38 +147,10 @@ func (m *Model) location(what string, l LocationValue) (VarID, Value, error) {
 		hint("%s", DidYouMean(l.Location, m.Vars[x].Locations))
 }
 
-// defaults returns the initial value of every variable and which have a unique one.
-func (m *Model) defaults() (values []Value, known []bool) {
-	values, known = make([]Value, len(m.Vars)), make([]bool, len(m.Vars))
-	if m.Initial.States != nil {
-		copy(values, m.Initial.States[0])
-		for i := range known {
-			known[i] = true
-		}
-		return values, known
-	}
-	// The condition is a conjunction that holds x = v for each given initial value.
-	for e := m.Initial.Cond; e.Op == OpAnd; e = e.Args[0] {
-		setDefault(m, e.Args[1], values, known)
-		if e.Args[0].Op != OpAnd {
-			setDefault(m, e.Args[0], values, known)
-		}
-	}
-	return values, known
-}
-
-func setDefault(m *Model, eq *Expr, values []Value, known []bool) {
-	if eq.Op == OpEq && eq.Args[0].Op == OpVar && eq.Args[1].Op == OpConst {
-		x := eq.Args[0].Var
-		values[x], _ = constValue(&m.Vars[x], eq.Args[1])
-		known[x] = true
-	}
-}
-
 // state resolves one listed state. Variables that it does not name keep their initial
 // values.
 func (m *Model) state(what string, s StateValues) ([]Value, error) {
-	values, known := m.defaults()
+	values, known := slices.Clone(m.defaults), slices.Clone(m.given)
 	for _, l := range s.Locations {
 		x, v, err := m.location(what, l)
 		if err != nil {
@@ -273,7 +252,7 @@ func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([][]Value, 
 		}
 		vars = append(vars, x)
 	})
-	base, known := m.defaults()
+	base, known := m.defaults, slices.Clone(m.given)
 	for _, x := range vars {
 		if x != NoVar {
 			known[x] = true
@@ -290,7 +269,7 @@ func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([][]Value, 
 		if v.IsObject() {
 			row = member(v, "state")
 		}
-		state := append([]Value(nil), base...)
+		state := slices.Clone(base)
 		n := 0
 		p.array(row, "a state", func(v gjson.Result) {
 			if n < len(vars) {

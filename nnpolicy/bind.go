@@ -51,7 +51,7 @@ func (p *Policy) Clone() *Policy {
 // Bind resolves the names of an interface in a model and joins them with a network. It
 // is a *jani.Error with the place in the interface if the shapes do not fit, a name is
 // unknown, or two outputs have one label. A label of the model without an output
-// becomes a warning. Time is linear in the sizes of model and interface.
+// becomes a warning. Time is the product of the sizes of model and interface.
 func Bind(m *jani.Model, i *Interface, n *Network) (*Policy, error) {
 	if err := checkShape(i, n); err != nil {
 		return nil, err
@@ -60,21 +60,16 @@ func Bind(m *jani.Model, i *Interface, n *Network) (*Policy, error) {
 	if i.Source != nil {
 		p.InterfaceFile = i.Source.Name
 	}
-	b := newBinder(m)
 	for k := range i.Inputs {
-		v, err := b.input(&i.Inputs[k])
+		v, err := input(m, &i.Inputs[k])
 		if err != nil {
 			return nil, err
 		}
 		p.inputs = append(p.inputs, v)
 	}
-	labels := make(map[string]jani.ActionID, len(m.Actions))
-	for a, label := range m.Actions {
-		labels[label] = jani.ActionID(a)
-	}
 	for k, output := range i.Outputs {
-		a, ok := labels[output.Name]
-		if !ok {
+		a := jani.ActionID(slices.Index(m.Actions, output.Name))
+		if a < 0 {
 			err := badInput(output.Pos, "the model has no action label %q", output.Name)
 			err.Hint = jani.DidYouMean(output.Name, m.Actions)
 			return nil, err
@@ -116,94 +111,79 @@ func checkShape(i *Interface, n *Network) error {
 	return nil
 }
 
-// binder looks up what inputs name.
-type binder struct {
-	model *jani.Model
-	vars  map[string]jani.VarID
-}
-
-func newBinder(m *jani.Model) *binder {
-	b := &binder{m, make(map[string]jani.VarID, len(m.Vars))}
-	for v := range m.Vars {
-		b.vars[m.Vars[v].Name] = jani.VarID(v)
-	}
-	return b
-}
-
-func (b *binder) input(in *Input) (jani.VarID, error) {
-	prefix := ""
+// input returns the variable that in names.
+func input(m *jani.Model, in *Input) (jani.VarID, error) {
+	name := in.Name
 	if in.Automaton != "" || in.Instance >= 0 {
-		part, err := b.automaton(in)
+		part, err := automaton(m, in)
 		if err != nil {
 			return jani.NoVar, err
 		}
 		if in.Location {
 			return part.Location, nil
 		}
-		prefix = part.Name + "."
+		name = part.Name + "." + name
 	}
-	name := prefix + strings.TrimPrefix(in.Name, prefix)
 	full := name
 	if in.Element >= 0 {
 		full = element(name, in.Element)
 	}
-	if v, ok := b.vars[full]; ok {
+	v, hint := m.Variable(full)
+	if v != jani.NoVar {
 		return v, nil
 	}
-	return jani.NoVar, b.unknown(in, name)
+	err := badInput(in.Pos, "the model has no variable %q", name)
+	err.Hint = hint
+	switch n := arrayLen(m, name); {
+	case n > 0 && in.Element >= 0:
+		err.Msg = fmt.Sprintf("array %q has %d elements, counted from 0, and none at index %d", name, n, in.Element)
+		err.Hint = ""
+	case n > 0:
+		err.Msg = fmt.Sprintf("%q is an array", name)
+		err.Hint = `the "index" of one element is needed`
+	case in.Element >= 0:
+		if v, hint = m.Variable(name); v != jani.NoVar {
+			err.Msg = fmt.Sprintf(`%q is not an array, but there is an "index"`, name)
+		}
+		err.Hint = hint
+	}
+	return jani.NoVar, err
 }
 
 func element(name string, index int) string { return name + "[" + strconv.Itoa(index) + "]" }
 
+// arrayLen returns the number of elements of an array variable, 0 if there is none
+// called name.
+func arrayLen(m *jani.Model, name string) int {
+	n := 0
+	for v := range m.Vars {
+		if strings.HasPrefix(m.Vars[v].Name, name+"[") {
+			n++
+		}
+	}
+	return n
+}
+
 // automaton returns the instance that in names.
-func (b *binder) automaton(in *Input) (*jani.Instance, error) {
-	parts := b.model.Parts
+func automaton(m *jani.Model, in *Input) (*jani.Instance, error) {
 	if in.Instance < 0 {
-		names := make([]string, len(parts))
-		for k := range parts {
-			if names[k] = parts[k].Name; names[k] == in.Automaton {
-				return &parts[k], nil
+		names := make([]string, len(m.Parts))
+		for k := range m.Parts {
+			if names[k] = m.Parts[k].Name; names[k] == in.Automaton {
+				return &m.Parts[k], nil
 			}
 		}
 		err := badInput(in.Pos, "the model has no automaton %q", in.Automaton)
 		err.Hint = jani.DidYouMean(in.Automaton, names)
 		return nil, err
 	}
-	if in.Instance >= len(parts) {
-		return nil, badInput(in.Pos, "there is no automaton at position %d: the composition has %d, counted from 0", in.Instance, len(parts))
+	if in.Instance >= len(m.Parts) {
+		return nil, badInput(in.Pos, "there is no automaton at position %d: the composition has %d, counted from 0", in.Instance, len(m.Parts))
 	}
-	part := &parts[in.Instance]
+	part := &m.Parts[in.Instance]
 	// Further instances of an automaton are called name#2 and so on.
 	if in.Automaton != "" && in.Automaton != part.Name && !strings.HasPrefix(part.Name, in.Automaton+"#") {
 		return nil, badInput(in.Pos, "the automaton at position %d of the composition is %q, not %q", in.Instance, part.Name, in.Automaton)
 	}
 	return part, nil
-}
-
-// unknown returns the error for an input whose variable does not exist under name.
-func (b *binder) unknown(in *Input, name string) error {
-	size := 0
-	for b.has(element(name, size)) {
-		size++
-	}
-	switch {
-	case size > 0 && in.Element >= 0:
-		return badInput(in.Pos, "array %q has %d elements, counted from 0, and none at index %d", name, size, in.Element)
-	case size > 0:
-		return badInput(in.Pos, `%q is an array: an input needs the "index" of one element`, name)
-	case b.has(name):
-		return badInput(in.Pos, `%q is not an array: "index" has no place here`, name)
-	}
-	names := make([]string, len(b.model.Vars))
-	for v := range names {
-		names[v] = b.model.Vars[v].Name
-	}
-	err := badInput(in.Pos, "the model has no variable %q", name)
-	err.Hint = jani.DidYouMean(name, names)
-	return err
-}
-
-func (b *binder) has(name string) bool {
-	_, ok := b.vars[name]
-	return ok
 }

@@ -1,7 +1,6 @@
 package nnpolicy
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -202,19 +201,4 @@ func (r *interfaceReader) owner(v gjson.Result) (name string, instance int) {
 	}
 	r.wrong(v, what, "null, a name, a position, or an object of name and index")
 	return "", -1
-}
-
-// describe names an input as the file means it, for error messages.
-func (in *Input) describe() string {
-	owner := strconv.Quote(in.Automaton)
-	if in.Automaton == "" {
-		owner = fmt.Sprintf("%d", in.Instance)
-	}
-	switch {
-	case in.Location:
-		return "the location of automaton " + owner
-	case in.Automaton != "" || in.Instance >= 0:
-		return fmt.Sprintf("variable %q of automaton %s", in.Name, owner)
-	}
-	return fmt.Sprintf("variable %q", in.Name)
 }

@@ -184,10 +184,12 @@ func (n *Network) Evaluate(in, out []float64) error {
 // ReLU layer, and to their columns in the weights of a layer with the given number of
 // outputs. It returns how many there are.
 func (n *Network) gather(values []float64, outputs int) int {
-	k := 0
-	for j, x := range values {
-		n.active[k], n.column[k] = x, j*outputs
-		if x != 0 { // compiles to a conditional move: the pattern is not predictable
+	active, column := n.active, n.column
+	k, start := 0, 0
+	for _, x := range values {
+		active[k], column[k] = x, start
+		start += outputs
+		if x != 0 { // compiles without a jump: which are zero is not predictable
 			k++
 		}
 	}

@@ -139,7 +139,8 @@ type typ struct {
 }
 
 // accept converts v to type t, as an assignment does: an int becomes a real where t
-// is real, −0 becomes +0, and bounds are checked.
+// is real, −0 becomes +0, and bounds are checked. Bits that no evaluation yields, such
+// as a NaN, are an error: v may come from outside.
 func (t *typ) accept(v value) (value, error) {
 	if t.kind == jani.KindArray && v.kind == jani.KindArray {
 		elems := make([]value, len(v.elems))
@@ -156,6 +157,9 @@ func (t *typ) accept(v value) (value, error) {
 	}
 	if t.kind != v.kind {
 		return value{}, fmt.Errorf("value %v is of type %v, not %v", v, v.kind, t.kind)
+	}
+	if math.IsNaN(v.f) || math.IsInf(v.f, 0) || v.kind == jani.KindBool && v.n != 0 && v.n != 1 {
+		return value{}, fmt.Errorf("value %v is no %v", v, v.kind)
 	}
 	if t.lower != nil && compare(v, *t.lower) < 0 {
 		return value{}, fmt.Errorf("value %v is below the lower bound %v", v, *t.lower)

@@ -4,8 +4,8 @@
 // or with the engine: where they agree with it, they agree with a second reading of
 // the language.
 //
-// Names are looked up, composition is resolved and types are checked while a state is
-// expanded, so an error in a part of the model that is never evaluated is not found.
+// Names are looked up and types are checked while a state is expanded, so an error in
+// an expression that is never evaluated is not found.
 // Inner names hide outer ones: the index variable of an array constructor, then the
 // variables of the automaton, then global variables and constants.
 package interp
@@ -26,7 +26,7 @@ import (
 // maxCandidates limits how many assignments of values InitialStates tries.
 const maxCandidates = 1 << 20
 
-// Tolerance for probabilities: how far a sum may be from 1.
+// tolerance is how far the probabilities of an edge may sum from 1.
 const tolerance = 1e-9
 
 // Interp interprets one document. It is immutable and may be shared between goroutines.
@@ -35,9 +35,9 @@ type Interp struct {
 	instances []instance
 	vars      [][]variable // [0] the globals, [i+1] the locals of instance i
 	constants scope
-	globals   scope        // constants and global variables
-	conds     scope        // names in conditions
-	moves     []move       // in the order of Choices
+	globals   scope  // constants and global variables
+	conds     scope  // names in conditions
+	moves     []move // in the order of Choices
 }
 
 // variable is a variable of a State, possibly an array.
@@ -303,6 +303,9 @@ func (in *Interp) compose() error {
 	}
 	rank := map[string]int{"": len(in.doc.Actions)}
 	for i, a := range in.doc.Actions {
+		if _, ok := rank[a.Name]; ok {
+			return errorAt(a.Pos, "action %q is declared twice", a.Name)
+		}
 		rank[a.Name] = i
 	}
 	slices.SortStableFunc(in.moves, func(a, b move) int { return rank[a.action] - rank[b.action] })
@@ -476,28 +479,12 @@ func (in *Interp) State(values []jani.Value) (State, error) {
 		for i := range vars {
 			x := &in.vars[owner][i]
 			var err error
-			if vars[i], err = x.typ.accept(fill(vars[i])); err == nil && !vars[i].valid() {
-				err = fmt.Errorf("%v is no value of type %v", vars[i], x.typ.scalar())
-			}
-			if err != nil {
+			if vars[i], err = x.typ.accept(fill(vars[i])); err != nil {
 				return State{}, fmt.Errorf("variable %q: %w", x.name, err)
 			}
 		}
 	}
 	return s, nil
-}
-
-// valid reports whether the scalars of a, made from arbitrary bits, are values.
-func (a value) valid() bool {
-	switch a.kind {
-	case jani.KindArray:
-		return !slices.ContainsFunc(a.elems, func(x value) bool { return !x.valid() })
-	case jani.KindReal:
-		return !math.IsNaN(a.f) && !math.IsInf(a.f, 0)
-	case jani.KindBool:
-		return a.n == 0 || a.n == 1
-	}
-	return true
 }
 
 // start returns the state of the initial values and first initial locations.
@@ -538,12 +525,9 @@ func (in *Interp) describe(s State) string {
 }
 
 // tuples yields every tuple of numbers with 0 ≤ t[i] < sizes[i], the last position
-// fastest. The slice is overwritten between calls.
+// fastest; sizes are positive. The slice is overwritten between calls.
 func tuples(sizes []int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
-		if slices.Contains(sizes, 0) {
-			return
-		}
 		t := make([]int, len(sizes))
 		for yield(t) {
 			i := len(t) - 1
@@ -927,18 +911,6 @@ func (in *Interp) instance(automaton string, index int, p jani.Pos) (int, error)
 
 // matches reports whether s is the listed state.
 func (in *Interp) matches(listed jani.StateValues, s State) (bool, error) {
-	if ok, err := in.inLocations(listed.Locations, s); !ok {
-		return false, err
-	}
-	for i, inst := range in.instances {
-		isListed := slices.ContainsFunc(listed.Locations, func(l jani.LocationValue) bool {
-			at, err := in.instance(l.Automaton, l.Index, l.Pos)
-			return err == nil && at == i
-		})
-		if !isListed && !slices.Contains(inst.initial, s.locations[i]) {
-			return false, nil
-		}
-	}
 	want, written := in.start(), map[*value]bool{}
 	for _, x := range listed.Variables {
 		if err := in.list(x, want, written); err != nil {
@@ -952,6 +924,18 @@ func (in *Interp) matches(listed jani.StateValues, s State) (bool, error) {
 			if anyValue := in.vars[owner][i].free && !written[&vars[i]]; !same && !anyValue {
 				return false, nil
 			}
+		}
+	}
+	if ok, err := in.inLocations(listed.Locations, s); !ok {
+		return false, err
+	}
+	for i, inst := range in.instances {
+		isListed := slices.ContainsFunc(listed.Locations, func(l jani.LocationValue) bool {
+			at, err := in.instance(l.Automaton, l.Index, l.Pos)
+			return err == nil && at == i
+		})
+		if !isListed && !slices.Contains(inst.initial, s.locations[i]) {
+			return false, nil
 		}
 	}
 	return true, nil

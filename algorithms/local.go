@@ -1,0 +1,329 @@
+package algorithms
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"fuzzsafe/engine"
+)
+
+// local decides r-safety by an on-the-fly least fixpoint over a dependency graph, after
+// Liu & Smolka, "Simple linear-time algorithms for minimal fixed points" (ICALP 1998),
+// and, for values beyond true and false, Enevoldsen, Larsen & Srba, "Abstract dependency
+// graphs and their application to model checking" (TACAS 2019).
+//
+// Every state has a lower bound of J*, at first 0, and a current action, at first the
+// policy's. A state is fine as long as C + max J over the outcomes of its current action
+// does not exceed its own bound. A worklist walks the states that the query reaches over
+// current actions. A state that is not fine moves on to its next action; after the last
+// its bound is raised to the least value over all actions, and the states whose current
+// action depends on it are looked at again. Bounds never exceed J*. Once the worklist is
+// empty the states walked are closed: their bounds solve the equations among themselves,
+// and so they are J* itself.
+//
+// Complexity: a pair is generated at most once, an outcome triggers its predecessor at
+// most U times, and both are paid for by a scan of one action's outcomes: time
+// O(U · edges touched) over all queries together, memory O(states + edges touched).
+//
+// Deviations from the papers:
+//   - The worklist is a stack, and it tests whether an outcome is unsafe when it first
+//     sees it, before anything is expanded. An outcome is dropped when it comes up and the
+//     state that wanted it has since moved on to another action. So local never generates
+//     more than TarjanSafe if the first actions are good.
+//   - A query ends as soon as its state is known not to be r-safe. What is left on the
+//     worklist is forgotten, not handed to the next query, which may have no use for it and
+//     might be made to explore a huge region; bounds and current actions remain. The price
+//     is that a later query must walk again what an unfinished walk had not closed. To stay
+//     linear, a query that has walked known states again ends early only after at least as
+//     many steps of real progress, a decided one by continuing with its own leftovers.
+//   - Outcomes that are final (unsafe, goals, closed) get no dependency.
+type local struct {
+	sys      System
+	ceiling  uint32 // U
+	infinite bool
+	nodes    []localNode
+	deps     []dependency // arena of linked lists; entry 0 is not used
+	work     []workItem   // LIFO
+	// finished tells, by number of walk, whether the walk ended with an empty worklist.
+	// Every query that has something to do is a new walk. Walk 0 is never, walk 1 a
+	// fictitious one that visited the goals and terminal states.
+	finished []bool
+	walk     uint32 // the current walk
+	counts   levels
+	// Steps of the current walk: states visited that an earlier walk had expanded, and
+	// all others.
+	repeated, progress int
+}
+
+type localNode struct {
+	bound   uint32 // J*(s) ≥ bound
+	act     uint32 // position of the current action; all before it have a value > bound
+	actions uint32 // number of actions, if expanded
+	policy  int32  // the policy's action or −1, if expanded
+	deps    uint32 // head of the list of those to look at again when bound is raised
+	walk    uint32 // last walk that visited the state
+	linked  uint32 // positions before this one are in the dependency lists of their outcomes
+	stage   localStage
+	pending bool // on the worklist to be looked at again
+}
+
+type localStage uint8
+
+const (
+	localNew      localStage = iota // nothing computed
+	localClassed                    // class computed; bound is U if unsafe
+	localExpanded                   // actions computed
+)
+
+// dependency says that the state from has the owner of the list as an outcome of its
+// action at position pos.
+type dependency struct {
+	from engine.StateID
+	pos  uint32
+	next uint32
+}
+
+// workItem asks for a visit of state, because it is an outcome of the action at position
+// pos of the state from. If from is NoState it asks for a look regardless of that.
+type workItem struct {
+	state, from engine.StateID
+	pos         uint32
+}
+
+var errTooManyEdges = errors.New("more than 2³²−1 dependencies")
+
+func newLocal(sys System, r Radius) solver {
+	return &local{
+		sys:      sys,
+		ceiling:  r.ceiling(),
+		infinite: r == Infinite,
+		deps:     make([]dependency, 1),
+		finished: []bool{false, true},
+	}
+}
+
+func (d *local) known(s engine.StateID) (uint32, bool) {
+	if int(s) >= len(d.nodes) || !d.final(&d.nodes[s]) {
+		return 0, false
+	}
+	return d.nodes[s].bound, true
+}
+
+func (d *local) unbounded() bool { return d.counts.gap(d.ceiling - 1) }
+
+// final returns whether the bound of n is J* for good.
+func (d *local) final(n *localNode) bool { return n.bound >= d.ceiling || d.finished[n.walk] }
+
+func (d *local) solve(ctx context.Context, s engine.StateID) (uint32, error) {
+	if err := d.classify(s); err != nil {
+		return 0, err
+	}
+	if value, ok := d.known(s); ok {
+		return value, nil
+	}
+	d.walk = uint32(len(d.finished))
+	d.finished = append(d.finished, false)
+	d.repeated, d.progress = 0, 0
+	d.work = append(d.work, workItem{state: s, from: engine.NoState})
+	err := d.run(ctx, s)
+	d.finished[d.walk] = err == nil && len(d.work) == 0
+	for _, item := range d.work {
+		d.nodes[item.state].pending = false
+	}
+	d.work = d.work[:0]
+	return d.nodes[s].bound, err
+}
+
+// run works until the worklist is empty or query is known not to be r-safe.
+func (d *local) run(ctx context.Context, query engine.StateID) error {
+	patience := patience{ctx: ctx}
+	for len(d.work) > 0 {
+		if d.nodes[query].bound >= d.ceiling && d.repeated <= d.progress {
+			return nil
+		}
+		if err := patience.step(); err != nil {
+			return err
+		}
+		item := d.work[len(d.work)-1]
+		d.work = d.work[:len(d.work)-1]
+		n := &d.nodes[item.state]
+		if item.from == engine.NoState {
+			n.pending = false
+		} else {
+			from := &d.nodes[item.from]
+			if n.walk == d.walk || from.act != item.pos || from.bound >= d.ceiling {
+				continue
+			}
+		}
+		if d.final(n) {
+			continue
+		}
+		if err := d.look(item.state); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look makes s fine: with the first action from the current one on that is good enough
+// for its bound, or with a higher bound.
+func (d *local) look(s engine.StateID) error {
+	n := &d.nodes[s]
+	if n.stage == localExpanded && n.walk != d.walk {
+		d.repeated++
+	} else {
+		d.progress++
+	}
+	if n.stage != localExpanded {
+		actions, policy, err := choices(d.sys, s)
+		if err != nil {
+			return err
+		}
+		n.actions, n.policy, n.stage = actions, policy, localExpanded
+		if actions == 0 {
+			n.walk = 1
+			return nil
+		}
+	}
+	n.walk = d.walk
+	for n.bound < d.ceiling {
+		if n.act == n.actions {
+			if err := d.raise(s); err != nil {
+				return err
+			}
+			continue
+		}
+		fine, err := d.adopt(s)
+		if fine || err != nil {
+			return err
+		}
+		n = &d.nodes[s] // adopt may have moved the table
+		n.act++
+	}
+	return nil
+}
+
+// adopt returns whether the current action of s is good enough for its bound, and if so
+// registers s with the outcomes and puts those that must be visited on the worklist.
+func (d *local) adopt(s engine.StateID) (bool, error) {
+	n := &d.nodes[s]
+	pos := n.act
+	cost := d.cost(n, pos)
+	if cost > n.bound {
+		return false, nil // its outcomes do not matter yet and need not be generated
+	}
+	allowed, fine := n.bound-cost, true
+	outcomes, err := d.sys.Outcomes(s, actionAt(pos, n.policy))
+	if err != nil {
+		return false, err
+	}
+	for _, t := range outcomes {
+		// Before it can be registered, an outcome must exist in the table.
+		if err := d.classify(t); err != nil {
+			return false, err
+		}
+		if d.nodes[t].bound > allowed {
+			fine = false
+			if d.infinite {
+				return false, nil // it will never be fine again
+			}
+		}
+	}
+	n = &d.nodes[s]
+	if pos >= n.linked {
+		// With a finite radius an action that is not fine now can become so after a
+		// raise. Registering it at first sight tells that it has been done by a number.
+		n.linked = pos + 1
+		for _, t := range outcomes {
+			m := &d.nodes[t]
+			if d.final(m) {
+				continue
+			}
+			if uint64(len(d.deps)) > math.MaxUint32 {
+				return false, errTooManyEdges
+			}
+			d.deps = append(d.deps, dependency{s, pos, m.deps})
+			m.deps = uint32(len(d.deps) - 1)
+		}
+	}
+	if !fine {
+		return false, nil
+	}
+	for i := len(outcomes) - 1; i >= 0; i-- { // the first outcome is visited first
+		t := outcomes[i]
+		if m := &d.nodes[t]; m.walk != d.walk && !d.final(m) {
+			d.work = append(d.work, workItem{t, s, pos})
+		}
+	}
+	return true, nil
+}
+
+// raise sets the bound of s, all of whose actions have been found to have a larger value,
+// to the least of these values, and calls back the states that relied on the old one.
+func (d *local) raise(s engine.StateID) error {
+	n := &d.nodes[s]
+	bound, act := d.ceiling, uint32(0)
+	for pos := uint32(0); pos < n.actions && !d.infinite; pos++ {
+		value := uint32(0)
+		if pos < n.linked { // others are not generated yet and cost what they cost alone
+			outcomes, err := d.sys.Outcomes(s, actionAt(pos, n.policy))
+			if err != nil {
+				return err
+			}
+			for _, t := range outcomes {
+				value = max(value, d.nodes[t].bound)
+			}
+		}
+		if value += d.cost(n, pos); value < bound {
+			bound, act = value, pos
+		}
+	}
+	if n.bound > 0 {
+		d.counts.remove(n.bound)
+	}
+	if bound < d.ceiling {
+		d.counts.add(bound)
+	}
+	n.bound, n.act = bound, act
+	for i := n.deps; i != 0; i = d.deps[i].next {
+		dep := d.deps[i]
+		m := &d.nodes[dep.from]
+		if m.walk == d.walk && m.act == dep.pos && m.bound < d.ceiling && !m.pending &&
+			bound+d.cost(m, dep.pos) > m.bound {
+			m.pending = true
+			d.work = append(d.work, workItem{state: dep.from, from: engine.NoState})
+		}
+	}
+	return nil
+}
+
+func (d *local) cost(n *localNode, pos uint32) uint32 {
+	if d.infinite {
+		return 0
+	}
+	return costAt(pos, n.policy)
+}
+
+// classify makes sure that s is in the table and its class is known.
+func (d *local) classify(s engine.StateID) error {
+	if int(s) >= len(d.nodes) {
+		d.nodes = grow(d.nodes, d.sys.NumStates(), localNode{})
+	}
+	n := &d.nodes[s]
+	if n.stage != localNew {
+		return nil
+	}
+	class, err := d.sys.Class(s)
+	if err != nil {
+		return err
+	}
+	switch class {
+	case engine.ClassUnsafe:
+		n.bound = d.ceiling
+	case engine.ClassGoal:
+		n.walk = 1
+	}
+	n.stage = localClassed
+	return nil
+}

@@ -1,0 +1,507 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"fuzzsafe/jani"
+)
+
+// ChoiceMode says what an action is.
+type ChoiceMode uint8
+
+const (
+	// ByLabel makes every action label one action: its outcomes are those of all
+	// enabled composite edges with that label. This is the reading of FOND planning.
+	ByLabel ChoiceMode = iota
+	// ByEdge makes every enabled composite edge an action of its own, as probabilistic
+	// model checkers do.
+	ByEdge
+)
+
+// ParseChoiceMode reads "label" or "edge".
+func ParseChoiceMode(s string) (ChoiceMode, error) {
+	switch s {
+	case "label":
+		return ByLabel, nil
+	case "edge":
+		return ByEdge, nil
+	}
+	return ByLabel, fmt.Errorf("choice mode %q: it is label or edge", s)
+}
+
+// String returns "label" or "edge".
+func (m ChoiceMode) String() string { return [...]string{"label", "edge"}[m] }
+
+// Options configures a Space. The zero value is the FOND reading without policy and
+// without limits.
+type Options struct {
+	Choice ChoiceMode
+	// Policy is the policy under test, nil if there is none.
+	Policy Policy
+	// Unfiltered takes the policy's best output even if its action is not applicable;
+	// such states have the decision −1. By default only applicable actions count.
+	Unfiltered bool
+	Limits     Limits
+}
+
+// Space is the transition system of a task, unfolded as far as it has been asked for.
+// States are numbered; per state, class, applicable actions, outcomes per action and
+// the policy's decision are computed at most once. A Space is for one goroutine at a
+// time; Fork makes further ones that share the compiled model.
+type Space struct {
+	ctx     context.Context
+	task    *jani.Task
+	options Options
+	work    *worker
+	states  *registry
+	unsafe  boolFunc
+	goal    boolFunc
+
+	class    perState[Class]
+	first    perState[uint32] // index into slots, 0 if the actions are not known
+	decision perState[decision]
+	slots    []uint32        // per state: number of actions, then label and outcomes of each
+	outcomes []StateID       // per generated pair: number of outcomes, then these
+	decided  []StateID       // states whose decision was computed, in that order
+	in, out  []float64       // of the policy
+	inputs   []jani.VarID    // of the policy
+	outputs  []jani.ActionID // of the policy
+	steps    uint32          // since the limits were checked last
+	stats    Stats
+	seen     map[StateID]bool // scratch for large sets of outcomes
+}
+
+// decision is the cached decision in a state: 0 if it is not known, else the action + 2
+// in the bits from 2 on, and two flags.
+type decision uint32
+
+const (
+	fallbackFlag  decision = 1
+	ambiguousFlag decision = 2
+)
+
+func (d decision) action() int { return int(d>>2) - 2 }
+
+// Stats counts what a Space has computed.
+type Stats struct {
+	States            int64 // stored
+	Expanded          int64 // states whose applicable actions were computed
+	Pairs             int64 // (state, action) pairs whose outcomes were generated
+	PolicyEvaluations int64 // states whose decision was computed
+	// Fallbacks counts the states in which no action that the policy has an output for
+	// was applicable, so that the first applicable action was taken.
+	Fallbacks int64
+	// Ambiguous counts the states in which, in edge mode, several enabled edges had
+	// the label that the policy chose; the first was taken.
+	Ambiguous   int64
+	PackedBytes int64 // memory of stored states and their hash table
+}
+
+// NewSpace compiles the transition generator of a task. The context ends the work of
+// the Space: once it is done, methods return a *LimitError.
+func NewSpace(ctx context.Context, task *jani.Task, options Options) (*Space, error) {
+	g, err := newGenerator(task.Model)
+	if err != nil {
+		return nil, err
+	}
+	return newSpace(ctx, task, options, g), nil
+}
+
+func newSpace(ctx context.Context, task *jani.Task, options Options, g *generator) *Space {
+	sp := &Space{ctx: ctx, task: task, options: options, work: newWorker(g), slots: make([]uint32, 1)}
+	sp.states = newRegistry(g.layout.words, 12)
+	c := &exprCompiler{task.Model, g.layout}
+	compile := func(e *jani.Expr) boolFunc {
+		if e == nil {
+			return func(*evaluator) bool { return false }
+		}
+		return c.bool(e)
+	}
+	sp.unsafe, sp.goal = compile(task.Unsafe), compile(task.Goal)
+	if p := options.Policy; p != nil {
+		sp.inputs, sp.outputs = p.Inputs(), p.Outputs()
+		sp.in, sp.out = make([]float64, len(sp.inputs)), make([]float64, len(sp.outputs))
+	}
+	return sp
+}
+
+// Fork returns an empty Space for the same task and options that may be used by
+// another goroutine at the same time; policy replaces the policy under test, which
+// need not be safe for concurrent use.
+func (sp *Space) Fork(ctx context.Context, policy Policy) *Space {
+	options := sp.options
+	options.Policy = policy
+	return newSpace(ctx, sp.task, options, sp.work.generator)
+}
+
+// Task returns the task.
+func (sp *Space) Task() *jani.Task { return sp.task }
+
+// Model returns the model.
+func (sp *Space) Model() *jani.Model { return sp.task.Model }
+
+// Layout returns how states are packed.
+func (sp *Space) Layout() *Layout { return sp.work.layout }
+
+// HasPolicy reports whether there is a policy under test.
+func (sp *Space) HasPolicy() bool { return sp.options.Policy != nil }
+
+// Stats returns what has been computed so far.
+func (sp *Space) Stats() Stats {
+	s := sp.stats
+	s.States = int64(sp.states.count)
+	s.PackedBytes = sp.states.bytes()
+	return s
+}
+
+// NumStates returns the number of stored states.
+func (sp *Space) NumStates() int { return int(sp.states.count) }
+
+// CompositeEdges returns how many rows the transition generator decides, and whether
+// some synchronisations are combined at run time instead of being listed.
+func (sp *Space) CompositeEdges() (rows int, lazy bool) { return len(sp.work.rows), sp.work.hasLazy }
+
+// Intern returns the number of the state with these values, one per variable of the
+// model and within its bounds.
+func (sp *Space) Intern(values []jani.Value) (StateID, error) {
+	w := make([]uint64, sp.work.layout.words)
+	sp.work.layout.pack(values, w)
+	return sp.intern(w)
+}
+
+// Values returns the values of state s.
+func (sp *Space) Values(s StateID) []jani.Value {
+	values := make([]jani.Value, len(sp.task.Model.Vars))
+	sp.ReadValues(s, values)
+	return values
+}
+
+// ReadValues writes the values of state s, one per variable of the model.
+func (sp *Space) ReadValues(s StateID, values []jani.Value) {
+	sp.work.layout.unpack(sp.states.at(s), values)
+}
+
+// Describe renders state s as name=value pairs.
+func (sp *Space) Describe(s StateID) string { return sp.work.describe(sp.states.at(s)) }
+
+func (sp *Space) intern(w []uint64) (StateID, error) {
+	hash := hashWords(w)
+	id, slot := sp.states.find(w, hash)
+	if id != NoState {
+		return id, nil
+	}
+	if sp.states.count&(chunkStates-1) == 0 {
+		if err := sp.options.Limits.check(sp.ctx); err != nil {
+			return NoState, err
+		}
+	}
+	n := int64(sp.states.count)
+	if limit := sp.options.Limits.MaxStates; limit > 0 && n >= limit || n >= maxStates {
+		return NoState, &LimitError{LimitStates, fmt.Sprintf("the limit of %d states is reached", n)}
+	}
+	return sp.states.add(w, hash, slot), nil
+}
+
+// step checks the limits now and then.
+func (sp *Space) step() error {
+	if sp.steps++; sp.steps&0xfff == 0 {
+		return sp.options.Limits.check(sp.ctx)
+	}
+	return nil
+}
+
+// Class returns whether s is unsafe, a goal or neither.
+func (sp *Space) Class(s StateID) (Class, error) {
+	c := sp.class.at(s)
+	if *c != ClassUnknown {
+		return *c, nil
+	}
+	k := sp.work
+	k.w = sp.states.at(s)
+	class := ClassOrdinary
+	if sp.unsafe(&k.evaluator) {
+		class = ClassUnsafe
+	} else if k.err == nil && sp.goal(&k.evaluator) {
+		class = ClassGoal
+	}
+	if k.err != nil {
+		return ClassUnknown, k.failed("unsafe or goal condition")
+	}
+	*c = class
+	return class, nil
+}
+
+// actions returns the slots of s: pairs of label and outcomes, one per applicable action.
+func (sp *Space) actions(s StateID) ([]uint32, error) {
+	first := sp.first.at(s)
+	if *first == 0 {
+		if err := sp.step(); err != nil {
+			return nil, err
+		}
+		k := sp.work
+		if err := k.enableAll(sp.states.at(s)); err != nil {
+			return nil, err
+		}
+		if uint64(len(sp.slots))+uint64(len(k.rows))*2+1 > math.MaxUint32 {
+			return nil, &LimitError{LimitMemory, "the table of applicable actions is full"}
+		}
+		header := len(sp.slots)
+		sp.slots = append(sp.slots, 0)
+		for i := range k.labels {
+			k.choices(&k.labels[i], func() bool {
+				sp.slots = append(sp.slots, uint32(i), 0)
+				sp.slots[header]++
+				return sp.options.Choice == ByEdge
+			})
+		}
+		*first = uint32(header)
+		sp.stats.Expanded++
+	}
+	i := *first + 1
+	return sp.slots[i : i+2*sp.slots[i-1]], nil
+}
+
+// NumActions returns the number of applicable actions of s.
+func (sp *Space) NumActions(s StateID) (int, error) {
+	slots, err := sp.actions(s)
+	return len(slots) / 2, err
+}
+
+// Action returns the label of applicable action i of s, which NumActions has counted.
+// In edge mode several applicable actions may have the same label.
+func (sp *Space) Action(s StateID, i int) jani.ActionID {
+	return sp.work.labels[sp.slots[int(*sp.first.at(s))+1+2*i]].action
+}
+
+// ActionName returns how applicable action i of s is printed: its label, and in edge
+// mode the composite edge.
+func (sp *Space) ActionName(s StateID, i int) string {
+	name := sp.task.Model.Actions[sp.Action(s, i)]
+	if sp.options.Choice == ByLabel {
+		return name
+	}
+	slots, err := sp.actions(s)
+	if err != nil {
+		return name
+	}
+	edges := ""
+	if err := sp.visitChoice(s, slots, i, func() error {
+		for _, e := range sp.work.chosen {
+			edges += ", " + e.name
+		}
+		return nil
+	}); err != nil {
+		return name
+	}
+	return name + " (" + edges[2:] + ")"
+}
+
+// visitChoice calls visit for the choices of which action i of s consists: those of
+// its label, or in edge mode the only one.
+func (sp *Space) visitChoice(s StateID, slots []uint32, i int, visit func() error) error {
+	k := sp.work
+	l := &k.labels[slots[2*i]]
+	if err := k.enableLabel(sp.states.at(s), l); err != nil {
+		return err
+	}
+	skip := 0 // in edge mode: choices of the label before the one wanted
+	if sp.options.Choice == ByEdge {
+		for i > skip && slots[2*(i-skip-1)] == slots[2*i] {
+			skip++
+		}
+	}
+	var err error
+	k.choices(l, func() bool {
+		if skip > 0 {
+			skip--
+			return true
+		}
+		err = visit()
+		return err == nil && sp.options.Choice == ByLabel
+	})
+	return err
+}
+
+// Outcomes returns the states that applicable action i of s can lead to.
+func (sp *Space) Outcomes(s StateID, i int) ([]StateID, error) {
+	slots, err := sp.actions(s)
+	if err != nil {
+		return nil, err
+	}
+	if i < 0 || 2*i >= len(slots) {
+		return nil, fmt.Errorf("state %d has %d applicable actions, number %d was asked for", s, len(slots)/2, i)
+	}
+	at := slots[2*i+1]
+	if at == 0 {
+		if at, err = sp.generate(s, slots, i); err != nil {
+			return nil, err
+		}
+		slots[2*i+1] = at
+	}
+	return sp.outcomes[at : at+uint32(sp.outcomes[at-1])], nil
+}
+
+// generate computes the outcomes of action i of s and returns where they start.
+func (sp *Space) generate(s StateID, slots []uint32, i int) (uint32, error) {
+	if err := sp.step(); err != nil {
+		return 0, err
+	}
+	k := sp.work
+	k.out = k.out[:0]
+	w := sp.states.at(s)
+	if err := sp.visitChoice(s, slots, i, func() error {
+		_, err := k.expand(w)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	if uint64(len(sp.outcomes)+len(k.out)+1) > math.MaxUint32 {
+		return 0, &LimitError{LimitMemory, "the table of outcomes is full"}
+	}
+	header := len(sp.outcomes)
+	sp.outcomes = append(sp.outcomes, 0)
+	start := header + 1
+	clear(sp.seen)
+	for n, from := sp.work.layout.words, 0; from < len(k.out); from += n {
+		id, err := sp.intern(k.out[from : from+n])
+		if err != nil {
+			sp.outcomes = sp.outcomes[:header]
+			return 0, err
+		}
+		if !sp.duplicate(sp.outcomes[start:], id) {
+			sp.outcomes = append(sp.outcomes, id)
+		}
+	}
+	sp.outcomes[header] = StateID(len(sp.outcomes) - start)
+	sp.stats.Pairs++
+	return uint32(start), nil
+}
+
+// duplicate reports whether id is in list, which holds the outcomes so far.
+func (sp *Space) duplicate(list []StateID, id StateID) bool {
+	const few = 24
+	if len(list) < few {
+		for _, x := range list {
+			if x == id {
+				return true
+			}
+		}
+		return false
+	}
+	if len(list) == few {
+		sp.seen = make(map[StateID]bool)
+		for _, x := range list {
+			sp.seen[x] = true
+		}
+	}
+	known := sp.seen[id]
+	sp.seen[id] = true
+	return known
+}
+
+// Decision returns which of the applicable actions of s the policy under test takes:
+// the one with the highest output, ties going to the lowest output. It returns −1 if
+// there is no policy, if s is terminal, or if the policy is read unfiltered and
+// chooses an action that is not applicable. If no applicable action has an output, the
+// first one is taken (Stats.Fallbacks counts such states).
+func (sp *Space) Decision(s StateID) (int, error) {
+	if sp.options.Policy == nil {
+		return -1, nil
+	}
+	d := sp.decision.at(s)
+	if *d != 0 {
+		return d.action(), nil
+	}
+	slots, err := sp.actions(s)
+	if err != nil || len(slots) == 0 {
+		return -1, err
+	}
+	choice, flags, err := sp.choose(s, slots)
+	if err != nil {
+		return -1, err
+	}
+	sp.decide(s, d, decision(choice+2)<<2|flags)
+	return choice, nil
+}
+
+func (sp *Space) decide(s StateID, entry *decision, d decision) {
+	*entry = d
+	sp.decided = append(sp.decided, s)
+	sp.stats.PolicyEvaluations++
+	sp.stats.Fallbacks += int64(d & fallbackFlag)
+	sp.stats.Ambiguous += int64(d & ambiguousFlag / ambiguousFlag)
+}
+
+// choose evaluates the policy in s, which has the given applicable actions.
+func (sp *Space) choose(s StateID, slots []uint32) (choice int, flags decision, err error) {
+	w := sp.states.at(s)
+	for i, x := range sp.inputs {
+		v := jani.Value(sp.work.layout.fields[x].get(w))
+		sp.in[i] = sp.task.Model.Vars[x].Float(v)
+	}
+	if err := sp.options.Policy.Evaluate(sp.in, sp.out); err != nil {
+		return -1, 0, fmt.Errorf("policy in state %s: %w", sp.Describe(s), err)
+	}
+	best, choice := -1, -1
+	for k, v := range sp.out {
+		if v != v {
+			return -1, 0, fmt.Errorf("policy in state %s: output %d is not a number", sp.Describe(s), k)
+		}
+		if best >= 0 && v <= sp.out[best] {
+			continue
+		}
+		i := sp.applicable(slots, sp.outputs[k])
+		if i >= 0 || sp.options.Unfiltered {
+			best, choice = k, i
+		}
+	}
+	switch {
+	case best < 0:
+		return 0, fallbackFlag, nil
+	case choice >= 0 && 2*choice+2 < len(slots) && slots[2*choice] == slots[2*choice+2]:
+		flags = ambiguousFlag
+	}
+	return choice, flags, nil
+}
+
+// applicable returns the first of the slots that has the given label, or −1.
+func (sp *Space) applicable(slots []uint32, a jani.ActionID) int {
+	for i := 0; i < len(slots); i += 2 {
+		if sp.work.labels[slots[i]].action == a {
+			return i / 2
+		}
+	}
+	return -1
+}
+
+// Adopt takes over the decisions that a Fork of sp has computed, so that the policy is
+// not evaluated again where a worker has done so. The order in which forks are adopted
+// does not change what sp knows, only its numbering.
+func (sp *Space) Adopt(fork *Space) error {
+	for _, s := range fork.decided {
+		id, err := sp.intern(fork.states.at(s))
+		if err != nil {
+			return err
+		}
+		if d := sp.decision.at(id); *d == 0 {
+			sp.decide(id, d, *fork.decision.at(s))
+		}
+	}
+	return nil
+}
+
+// perState is a table with one entry per state; entries start as zero.
+type perState[T any] struct {
+	chunks [][]T
+}
+
+// at returns the entry of s. The pointer stays valid.
+func (p *perState[T]) at(s StateID) *T {
+	c := int(s >> chunkBits)
+	for c >= len(p.chunks) {
+		p.chunks = append(p.chunks, make([]T, chunkStates))
+	}
+	return &p.chunks[c][s&(chunkStates-1)]
+}
