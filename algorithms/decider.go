@@ -91,7 +91,7 @@ type Decider interface {
 	// Radius returns the radius that the decider was made for.
 	Radius() Radius
 	// Decide decides s. If ctx ends or the system fails, the verdict is Unknown and
-	// the error says why; the decider can go on being used, and asking again resumes.
+	// the error says why; the decider can go on being used, with what it has found out.
 	Decide(ctx context.Context, s engine.StateID) (Answer, error)
 	// Severity finds the smallest r up to Radius for which s is r-safe. It counts as
 	// one query. Of a decider for Infinite it only ever finds SeverityNone.

@@ -144,6 +144,10 @@ func TestDecidersAgreeWithFixpoint(t *testing.T) {
 		systems = 1000
 	}
 	values := make(map[algorithms.Radius][]int) // how often each value of J* was queried
+	pairs := make(map[algorithms.Radius]map[string]int64)
+	for _, r := range radii {
+		pairs[r] = make(map[string]int64) // by decider: pairs for the first queries
+	}
 	for seed := range systems {
 		rng := newRand(seed)
 		sys := enginetest.Random(rng, enginetest.SmallConfig(rng))
@@ -153,12 +157,19 @@ func TestDecidersAgreeWithFixpoint(t *testing.T) {
 			for _, name := range algorithms.DeciderNames() {
 				view := newStrict(sys)
 				d := newDecider(t, name, view, r)
-				for _, q := range queries {
+				sys.ResetPairs()
+				for i, q := range queries {
 					s := engine.StateID(q)
 					view.show(s)
 					a, err := d.Decide(ctx, s)
 					if err == nil {
 						err = checkAnswer(name, r, a, want[q])
+					}
+					if n := d.Stats().Pairs; n != int64(sys.Pairs) {
+						err = fmt.Errorf("%s: %d pairs counted, but %d generated", name, n, sys.Pairs)
+					}
+					if i == 0 {
+						pairs[r][name] += a.Pairs
 					}
 					if err == nil {
 						err = checkKnown(d, want)
@@ -182,6 +193,9 @@ func TestDecidersAgreeWithFixpoint(t *testing.T) {
 	for _, r := range radii {
 		if len(values[r]) != ceiling(r)+1 || slices.Min(values[r]) < int(systems/100) {
 			t.Errorf("radius %s: the random systems are too uniform: values of J occur %v times", r, values[r])
+		}
+		if p := pairs[r]; p["local"] > p["tarjan"] || p["tarjan"] > p["attractor"] {
+			t.Errorf("radius %s: numbers of pairs %v, want local least and attractor most", r, p)
 		}
 	}
 }
@@ -236,10 +250,10 @@ func TestSeverityAgreesWithFixpoint(t *testing.T) {
 	}
 }
 
-// A state whose only safe action deviates in a loop is safe, but for no finite radius.
 func TestSeverityStrings(t *testing.T) {
 	ctx := t.Context()
-	// 0 is r-safe from 0 on, 1 and 2 from 1 and 2 on, 3 only for ∞, 4 is unsafe.
+	// 0 is r-safe from 0 on, 1 and 2 from 1 and 2 on, 3 only for ∞, since it must deviate
+	// in a loop, and 4 is unsafe.
 	sys := enginetest.New(
 		[]engine.Class{engine.ClassGoal, engine.ClassOrdinary, engine.ClassOrdinary, engine.ClassOrdinary, engine.ClassUnsafe},
 		[][][]engine.StateID{nil, {{4}, {0}}, {{4}, {1}}, {{4}, {3}}, nil},
@@ -271,9 +285,10 @@ func TestSeverityStrings(t *testing.T) {
 				t.Errorf("%s, radius %s: severities %s, want %s", name, test.r, strings.Join(got, " "), want)
 			}
 		}
-		for s, want := range []algorithms.SeverityKind{4: algorithms.SeverityNone} {
-			v, err := infinite.Severity(ctx, engine.StateID(s))
-			if err != nil || v.Kind != want {
+		for s, want := range map[engine.StateID]algorithms.SeverityKind{
+			1: algorithms.SeverityUnknown, 4: algorithms.SeverityNone,
+		} {
+			if v, err := infinite.Severity(ctx, s); err != nil || v.Kind != want {
 				t.Errorf("%s, radius inf, state %d: severity %+v, %v, want kind %d", name, s, v, err, want)
 			}
 		}
@@ -386,6 +401,32 @@ func TestDecidersCancelled(t *testing.T) {
 	}
 }
 
+// One query settles all states that its answer rests on, whether safe or not.
+func TestKnownAfterOneQuery(t *testing.T) {
+	// 0, 1 and 2 are a cycle, and the policy's; 3 can only fail, by way of 4.
+	sys := enginetest.New(
+		[]engine.Class{engine.ClassOrdinary, engine.ClassOrdinary, engine.ClassOrdinary, engine.ClassOrdinary, engine.ClassOrdinary, engine.ClassUnsafe},
+		[][][]engine.StateID{{{1}}, {{2}}, {{0}}, {{0, 4}}, {{5}}, nil},
+		[]int{0, 0, 0, 0, 0, -1})
+	for _, name := range algorithms.DeciderNames() {
+		for _, r := range radii {
+			d := newDecider(t, name, sys, r)
+			_, err1 := d.Decide(t.Context(), 0)
+			_, err2 := d.Decide(t.Context(), 3)
+			if err := errors.Join(err1, err2); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for s := range engine.StateID(6) {
+				got = append(got, d.Known(s).String())
+			}
+			if got, want := strings.Join(got, " "), "safe safe safe unsafe unsafe unsafe"; got != want {
+				t.Errorf("%s, radius %s: states are known to be %s, want %s", name, r, got, want)
+			}
+		}
+	}
+}
+
 // Chains of a million states need explicit stacks, and time that is linear.
 func TestDecidersOnLongChain(t *testing.T) {
 	const n = 1_000_000
@@ -440,6 +481,64 @@ func TestDecidersOnLadder(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The counter of pairs is not limited by the number of bits of a word.
+func TestManyActions(t *testing.T) {
+	const n = 200
+	succ := make([][][]engine.StateID, 3)
+	for range n - 1 {
+		succ[0] = append(succ[0], []engine.StateID{1, 2})
+	}
+	succ[0] = append(succ[0], []engine.StateID{2})
+	sys := enginetest.New([]engine.Class{engine.ClassOrdinary, engine.ClassUnsafe, engine.ClassGoal}, succ, []int{n / 2, -1, -1})
+	for _, name := range algorithms.DeciderNames() {
+		a, err := newDecider(t, name, sys, 1).Decide(t.Context(), 0)
+		if err != nil || a.Verdict != algorithms.Safe || a.Pairs != n {
+			t.Errorf("%s: %+v, %v, want safe after %d pairs", name, a, err, n)
+		}
+	}
+}
+
+// Queries that end early leave a large region open, which every later one must cross: a
+// chain of m states a whose states have the outcomes b too, behind each of which there is
+// one more state c. The last of the chain can go to the traps w_1 … w_n or home. Query q_i
+// depends on the chain and on trap w_i, which the last of the chain tries before any b is
+// seen.
+// The work must stay linear, not grow with the number of queries times the region.
+func TestLocalIsLinearOverUnfinishedQueries(t *testing.T) {
+	const m, n = 2000, 500
+	const a, b, c, w, q, bad, home = 0, m, 2 * m, 3 * m, 3*m + n, 3*m + 2*n, 3*m + 2*n + 1
+	classes := slices.Repeat([]engine.Class{engine.ClassOrdinary}, home+1)
+	classes[bad], classes[home] = engine.ClassUnsafe, engine.ClassGoal
+	succ := make([][][]engine.StateID, home+1)
+	for i := range engine.StateID(m) {
+		succ[a+i] = [][]engine.StateID{{a + i + 1, b + i}}
+		succ[b+i] = [][]engine.StateID{{c + i}}
+		succ[c+i] = [][]engine.StateID{{home}}
+	}
+	succ[m-1] = nil
+	for i := range engine.StateID(n) {
+		succ[m-1] = append(succ[m-1], []engine.StateID{w + i})
+		succ[w+i] = [][]engine.StateID{{bad}}
+		succ[q+i] = [][]engine.StateID{{a, w + i}}
+	}
+	succ[m-1] = append(succ[m-1], []engine.StateID{home})
+	sys := newStrict(enginetest.New(classes, succ, make([]int, home+1)))
+	sys.show(home)
+	d := newDecider(t, "local", sys, algorithms.Infinite)
+	for i := range engine.StateID(n) {
+		answer, err := d.Decide(t.Context(), q+i)
+		if err != nil || answer.Verdict != algorithms.Unsafe {
+			t.Fatalf("query %d: %+v, %v", i, answer, err)
+		}
+		if i == 0 && d.Stats().Pairs > m+10 {
+			t.Errorf("the first query touched %d pairs, want about %d", d.Stats().Pairs, m)
+		}
+	}
+	if limit := 10 * int(home); sys.calls > limit {
+		t.Errorf("%d queries made %d calls on a system of %d states, want at most %d", n, sys.calls, home+1, limit)
 	}
 }
 
@@ -575,9 +674,9 @@ func TestVerdictString(t *testing.T) {
 func BenchmarkDeciders(b *testing.B) {
 	rng := newRand(1)
 	wide := enginetest.Random(rng, enginetest.Config{
-		States: 300_000, Actions: 8, Outcomes: 3, Unsafe: 0.1, Goal: 0.01,
+		States: 30_000, Actions: 8, Outcomes: 3, Unsafe: 0.1, Goal: 0.01,
 	})
-	// The state with the most to explore: safe, but not because of the policy.
+	// A state that is safe, but only with two deviations.
 	query := engine.StateID(slices.Index(enginetest.Fixpoint(wide, 2), 2))
 	for _, system := range []struct {
 		name  string

@@ -26,11 +26,13 @@ import (
 // most U times, and both are paid for by a scan of one action's outcomes: time
 // O(U · edges touched) over all queries together, memory O(states + edges touched).
 //
-// Deviations from the papers:
-//   - The worklist is a stack, and it tests whether an outcome is unsafe when it first
-//     sees it, before anything is expanded. An outcome is dropped when it comes up and the
-//     state that wanted it has since moved on to another action. So local never generates
-//     more than TarjanSafe if the first actions are good.
+// Deviations from the papers, all for the sake of touching fewer pairs:
+//   - The worklist is a stack, and outcomes are tested for being unsafe when they are
+//     first seen, before any is expanded.
+//   - An outcome is dropped if, when it comes up, the state that wanted it has moved on to
+//     another action. A state whose raised bound is too high for all that rely on it is
+//     dropped from the walk too, until somebody can use it as it is. So with a finite
+//     radius deviations are tried only where the budget of the query allows them.
 //   - A query ends as soon as its state is known not to be r-safe. What is left on the
 //     worklist is forgotten, not handed to the next query, which may have no use for it and
 //     might be made to explore a huge region; bounds and current actions remain. The price
@@ -62,7 +64,7 @@ type localNode struct {
 	actions uint32 // number of actions, if expanded
 	policy  int32  // the policy's action or −1, if expanded
 	deps    uint32 // head of the list of those to look at again when bound is raised
-	walk    uint32 // last walk that visited the state
+	walk    uint32 // last walk that visited the state and has not dropped it
 	linked  uint32 // positions before this one are in the dependency lists of their outcomes
 	stage   localStage
 	pending bool // on the worklist to be looked at again
@@ -125,7 +127,6 @@ func (d *local) solve(ctx context.Context, s engine.StateID) (uint32, error) {
 	d.walk = uint32(len(d.finished))
 	d.finished = append(d.finished, false)
 	d.repeated, d.progress = 0, 0
-	d.work = append(d.work, workItem{state: s, from: engine.NoState})
 	err := d.run(ctx, s)
 	d.finished[d.walk] = err == nil && len(d.work) == 0
 	for _, item := range d.work {
@@ -138,6 +139,9 @@ func (d *local) solve(ctx context.Context, s engine.StateID) (uint32, error) {
 // run works until the worklist is empty or query is known not to be r-safe.
 func (d *local) run(ctx context.Context, query engine.StateID) error {
 	patience := patience{ctx: ctx}
+	if err := d.look(query, query); err != nil {
+		return err
+	}
 	for len(d.work) > 0 {
 		if d.nodes[query].bound >= d.ceiling && d.repeated <= d.progress {
 			return nil
@@ -148,18 +152,18 @@ func (d *local) run(ctx context.Context, query engine.StateID) error {
 		item := d.work[len(d.work)-1]
 		d.work = d.work[:len(d.work)-1]
 		n := &d.nodes[item.state]
+		visited, wanted := n.walk == d.walk, false
 		if item.from == engine.NoState {
 			n.pending = false
+			wanted = visited
 		} else {
 			from := &d.nodes[item.from]
-			if n.walk == d.walk || from.act != item.pos || from.bound >= d.ceiling {
-				continue
-			}
+			wanted = !visited && from.walk == d.walk && from.act == item.pos && from.bound < d.ceiling
 		}
-		if d.final(n) {
+		if !wanted || d.final(n) {
 			continue
 		}
-		if err := d.look(item.state); err != nil {
+		if err := d.look(item.state, query); err != nil {
 			return err
 		}
 	}
@@ -167,8 +171,9 @@ func (d *local) run(ctx context.Context, query engine.StateID) error {
 }
 
 // look makes s fine: with the first action from the current one on that is good enough
-// for its bound, or with a higher bound.
-func (d *local) look(s engine.StateID) error {
+// for its bound, or with a higher bound. It drops s from the walk if nobody visited can use
+// the higher bound; those who adopt it later put it on the worklist again.
+func (d *local) look(s, query engine.StateID) error {
 	n := &d.nodes[s]
 	if n.stage == localExpanded && n.walk != d.walk {
 		d.repeated++
@@ -189,8 +194,13 @@ func (d *local) look(s engine.StateID) error {
 	n.walk = d.walk
 	for n.bound < d.ceiling {
 		if n.act == n.actions {
-			if err := d.raise(s); err != nil {
+			wanted, err := d.raise(s)
+			if err != nil {
 				return err
+			}
+			if !wanted && s != query {
+				n.walk = 0
+				return nil
 			}
 			continue
 		}
@@ -260,8 +270,9 @@ func (d *local) adopt(s engine.StateID) (bool, error) {
 }
 
 // raise sets the bound of s, all of whose actions have been found to have a larger value,
-// to the least of these values, and calls back the states that relied on the old one.
-func (d *local) raise(s engine.StateID) error {
+// to the least of these values, and calls back the states that relied on the old one. It
+// returns whether the new bound is still good enough for a state that relies on s.
+func (d *local) raise(s engine.StateID) (wanted bool, err error) {
 	n := &d.nodes[s]
 	bound, act := d.ceiling, uint32(0)
 	for pos := uint32(0); pos < n.actions && !d.infinite; pos++ {
@@ -269,7 +280,7 @@ func (d *local) raise(s engine.StateID) error {
 		if pos < n.linked { // others are not generated yet and cost what they cost alone
 			outcomes, err := d.sys.Outcomes(s, actionAt(pos, n.policy))
 			if err != nil {
-				return err
+				return false, err
 			}
 			for _, t := range outcomes {
 				value = max(value, d.nodes[t].bound)
@@ -289,13 +300,17 @@ func (d *local) raise(s engine.StateID) error {
 	for i := n.deps; i != 0; i = d.deps[i].next {
 		dep := d.deps[i]
 		m := &d.nodes[dep.from]
-		if m.walk == d.walk && m.act == dep.pos && m.bound < d.ceiling && !m.pending &&
-			bound+d.cost(m, dep.pos) > m.bound {
+		switch {
+		case dep.from == s || m.walk != d.walk || m.act != dep.pos || m.bound >= d.ceiling:
+			// It is being looked at, not part of this walk, or has moved on.
+		case bound+d.cost(m, dep.pos) <= m.bound:
+			wanted = true
+		case !m.pending:
 			m.pending = true
 			d.work = append(d.work, workItem{state: dep.from, from: engine.NoState})
 		}
 	}
-	return nil
+	return wanted, nil
 }
 
 func (d *local) cost(n *localNode, pos uint32) uint32 {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"fuzzsafe/jani"
@@ -33,7 +34,7 @@ type Exploration struct {
 // Explore enumerates the states that are reachable from the initial ones, breadth
 // first. It stores nothing but the states. If a limit or an error ends it, the result
 // says how far it came.
-func Explore(ctx context.Context, task *jani.Task, initial func(yield func([]jani.Value) bool), options Options, explore ExploreOptions) (Exploration, error) {
+func Explore(ctx context.Context, task *jani.Task, initial iter.Seq2[[]jani.Value, error], options Options, explore ExploreOptions) (Exploration, error) {
 	start := time.Now()
 	sp, err := NewSpace(ctx, task, options)
 	if err != nil {
@@ -47,7 +48,10 @@ func Explore(ctx context.Context, task *jani.Task, initial func(yield func([]jan
 		r.Complete = err == nil
 		return r, err
 	}
-	for values := range initial {
+	for values, err := range initial {
+		if err != nil {
+			return finish(err)
+		}
 		if _, err := sp.Intern(values); err != nil {
 			return finish(err)
 		}

@@ -171,6 +171,11 @@ func (sp *Space) Intern(values []jani.Value) (StateID, error) {
 	return sp.intern(w)
 }
 
+// Import returns the number in sp of state s of other, a Space for the same model.
+func (sp *Space) Import(other *Space, s StateID) (StateID, error) {
+	return sp.intern(other.states.at(s))
+}
+
 // Values returns the values of state s.
 func (sp *Space) Values(s StateID) []jani.Value {
 	values := make([]jani.Value, len(sp.task.Model.Vars))
@@ -481,7 +486,7 @@ func (sp *Space) applicable(slots []uint32, a jani.ActionID) int {
 // does not change what sp knows, only its numbering.
 func (sp *Space) Adopt(fork *Space) error {
 	for _, s := range fork.decided {
-		id, err := sp.intern(fork.states.at(s))
+		id, err := sp.Import(fork, s)
 		if err != nil {
 			return err
 		}

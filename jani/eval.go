@@ -21,14 +21,6 @@ func (c Const) Float() float64 {
 	return float64(c.Int)
 }
 
-// Value returns c as the value of a variable of kind c.Kind.
-func (c Const) Value() Value {
-	if c.Kind == KindReal {
-		return RealValue(c.Real)
-	}
-	return Value(c.Int)
-}
-
 func boolConst(b bool) Const    { return Const{Kind: KindBool, Int: int64(btoi(b))} }
 func intConst(i int64) Const    { return Const{Kind: KindInt, Int: i} }
 func realConst(f float64) Const { return Const{Kind: KindReal, Real: f} }

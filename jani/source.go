@@ -15,6 +15,9 @@ type Source struct {
 	Name string
 	Text string
 	JSON bool // places in it have a path
+	// Before is the number of lines of the file that stand before Text, for formats
+	// that are read line by line.
+	Before int
 }
 
 // NewSource returns a source of JSON or other text; a UTF-8 byte-order mark at its
@@ -36,7 +39,7 @@ func (p Pos) LineCol() (line, col int) {
 		return 0, 0
 	}
 	before := p.Src.Text[:min(int(p.Off), len(p.Src.Text))]
-	line = strings.Count(before, "\n") + 1
+	line = p.Src.Before + strings.Count(before, "\n") + 1
 	before = before[strings.LastIndexByte(before, '\n')+1:]
 	return line, utf8.RuneCountInString(before) + 1
 }

@@ -223,10 +223,17 @@ func (m *Model) Variable(name string) (VarID, string) {
 	return NoVar, DidYouMean(name, names)
 }
 
+// ListedState is a state of a file of states.
+type ListedState struct {
+	Values []Value
+	Safe   *bool // what the file says about its safety, nil if nothing
+}
+
 // ReadStates reads a file of states: {"variables": [name…], "states": [{"state":
 // [value…]}…]}, or a states-values list of the planning dialect, alone or as the start
-// part of a property. Variables that are not listed have their initial values.
-func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([][]Value, error) {
+// part of a property. Variables that are not listed have their initial values. A member
+// "safe": true or false beside "state" says what a decider is expected to find.
+func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([]ListedState, error) {
 	if err := CheckJSON(src, limits); err != nil {
 		return nil, err
 	}
@@ -241,7 +248,11 @@ func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([][]Value, 
 				hint(`{"variables":[…],"states":[{"state":[…]}…]} or a states-values list`)
 		}
 		set, err := m.StateSet("states", cond)
-		return set.States, err
+		var list []ListedState
+		for _, values := range set.States {
+			list = append(list, ListedState{Values: values})
+		}
+		return list, err
 	}
 	p := parser{reader: reader{src: src}}
 	var vars []VarID
@@ -263,11 +274,14 @@ func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([][]Value, 
 			p.fail(v, "states: no value is given for %q, which has no initial value", m.Vars[i].Name)
 		}
 	}
-	var states [][]Value
+	var states []ListedState
 	p.array(member(v, "states"), "states", func(v gjson.Result) {
-		row := v
+		row, expected := v, (*bool)(nil)
 		if v.IsObject() {
 			row = member(v, "state")
+			if safe := member(v, "safe"); safe.Exists() {
+				expected = new(p.boolean(safe, "safe"))
+			}
 		}
 		state := slices.Clone(base)
 		n := 0
@@ -280,9 +294,60 @@ func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([][]Value, 
 		if p.err == nil && n != len(vars) {
 			p.fail(row, "a state has %d values for %d variables", n, len(vars))
 		}
-		states = append(states, state)
+		states = append(states, ListedState{state, expected})
 	})
 	return states, p.err
+}
+
+// ListedStep is a state of a path as a file gives it, with the action that is taken
+// there, "" in the last state.
+type ListedStep struct {
+	State  []Value
+	Action string
+}
+
+// ReadPath reads a path, a JSON object with "states": [{name: value…}…] and "actions":
+// [label…], one fewer than states. Variables that a state does not name have their
+// initial values; other members are ignored.
+func (m *Model) ReadPath(src *Source, limits Limits) ([]ListedStep, error) {
+	if err := CheckJSON(src, limits); err != nil {
+		return nil, err
+	}
+	v := gjson.Parse(src.Text)
+	p := parser{reader: reader{src: src}}
+	if !v.IsObject() {
+		p.fail(v, "a path must be an object, not %s", describe(v))
+		return nil, p.err
+	}
+	var steps []ListedStep
+	p.array(member(v, "states"), "states", func(v gjson.Result) {
+		state, known := slices.Clone(m.defaults), slices.Clone(m.given)
+		p.object(v, "a state", func(name string, v gjson.Result) bool {
+			x, err := m.variable("path", p.pos(v), name)
+			if err != nil {
+				p.err = err
+				return true
+			}
+			state[x], known[x] = p.value(v, &m.Vars[x]), true
+			return true
+		})
+		if i := slices.Index(known, false); i >= 0 && p.err == nil {
+			p.fail(v, "no value is given for %q, which has no initial value", m.Vars[i].Name)
+		}
+		steps = append(steps, ListedStep{State: state})
+	})
+	n := 0
+	actions := member(v, "actions")
+	p.array(actions, "actions", func(v gjson.Result) {
+		if n < len(steps) {
+			steps[n].Action = p.str(v, "an action")
+		}
+		n++
+	})
+	if p.err == nil && (len(steps) == 0 || n != len(steps)-1) {
+		p.fail(v, "a path has %d states and %d actions; there must be one more state than actions", len(steps), n)
+	}
+	return steps, p.err
 }
 
 // value reads the value of a variable; locations are given by name or number.

@@ -1,0 +1,221 @@
+package algorithms
+
+import (
+	"context"
+	"fmt"
+
+	"fuzzsafe/engine"
+)
+
+// FaultOptions configures a fault analysis.
+type FaultOptions struct {
+	// Solver is one of DeciderNames, "" for the default.
+	Solver string
+	// Radius of the safety that is asked for: r-bugs and r-faults, or Infinite.
+	Radius Radius
+	// StopAtFirst ends the analysis of a path at the first fault that it finds.
+	StopAtFirst bool
+	// Forward takes the states of a path from the first to the last. By default the
+	// last comes first, which makes the best use of what is already known.
+	Forward bool
+	// MaxSeverity is the largest radius tried for the severity of a fault's state;
+	// negative: no severities are computed.
+	MaxSeverity Radius
+	// Fresh decides every state with a decider and a Space of its own, sharing nothing:
+	// to measure what the sharing saves.
+	Fresh bool
+}
+
+// FaultAnalysis localises the faults on unsafe paths: the decisions of the policy that
+// lead from a safe state to an outcome that is not safe (Jain et al., "Policy Safety
+// Testing in Non-Deterministic Planning", Definition 3 and section 6). All paths share
+// one decider and its cache. It is not safe for concurrent use.
+type FaultAnalysis struct {
+	sp       *engine.Space
+	fork     func() *engine.Space // an empty Space for the same task
+	options  FaultOptions
+	decider  Decider
+	finite   []Decider // for severities, of radius 1, 2, 4, …
+	infinite Decider
+	stats    DeciderStats // of fresh deciders
+}
+
+// Fault is a decision of the policy in a safe state with an outcome that is not safe.
+type Fault struct {
+	State    engine.StateID
+	Action   int              // the decision
+	Unsafe   []engine.StateID // the outcomes that are not safe
+	Severity Severity
+}
+
+// PathFaults is the analysis of one unsafe path.
+type PathFaults struct {
+	// Verdicts has one entry per state but the last: whether it is r-safe. A state on
+	// an unsafe path is an r-bug iff it is r-safe. Entries are Unknown where
+	// StopAtFirst or a limit ended the analysis.
+	Verdicts []Verdict
+	// Faults by their place on the path, in ascending order.
+	Faults []PlacedFault
+	// Unavoidable says that the first state is not r-safe.
+	Unavoidable bool
+}
+
+// PlacedFault is a fault and the index of its state on the path.
+type PlacedFault struct {
+	Index int
+	Fault
+}
+
+// Count returns how many states have the given verdict.
+func (p *PathFaults) Count(v Verdict) (n int) {
+	for _, x := range p.Verdicts {
+		n += btoi(x == v)
+	}
+	return n
+}
+
+// NewFaultAnalysis returns an analysis of paths in sp. fork returns an empty Space for
+// the same task and policy.
+func NewFaultAnalysis(sp *engine.Space, fork func() *engine.Space, options FaultOptions) (*FaultAnalysis, error) {
+	if options.Solver == "" {
+		options.Solver = DeciderNames()[0]
+	}
+	a := &FaultAnalysis{sp: sp, fork: fork, options: options}
+	var err error
+	a.decider, err = NewDecider(options.Solver, sp, options.Radius)
+	return a, err
+}
+
+// Stats returns what deciding has cost so far, severities not included.
+func (a *FaultAnalysis) Stats() DeciderStats {
+	if a.options.Fresh {
+		return a.stats
+	}
+	return a.decider.Stats()
+}
+
+// Path analyses an unsafe path. On an error the result holds what was found before it.
+func (a *FaultAnalysis) Path(ctx context.Context, path Path) (PathFaults, error) {
+	n := len(path.States) - 1
+	result := PathFaults{Verdicts: make([]Verdict, max(n, 0))}
+	for k := range n {
+		i := n - 1 - k
+		if a.options.Forward {
+			i = k
+		}
+		v, err := a.decide(ctx, path.States[i])
+		if err != nil {
+			return result, err
+		}
+		result.Verdicts[i] = v
+		if i == 0 {
+			result.Unavoidable = v == Unsafe
+		}
+		if v != Safe {
+			continue
+		}
+		fault, err := a.fault(ctx, path.States[i], path.Actions[i])
+		if err != nil {
+			return result, err
+		}
+		if fault == nil {
+			continue
+		}
+		placed := PlacedFault{i, *fault}
+		if a.options.Forward {
+			result.Faults = append(result.Faults, placed)
+		} else {
+			result.Faults = append([]PlacedFault{placed}, result.Faults...)
+		}
+		if a.options.StopAtFirst {
+			return result, nil
+		}
+	}
+	if n == 0 {
+		result.Unavoidable = true // the run starts in an unsafe state
+	}
+	return result, nil
+}
+
+// fault returns the fault of taking action in the safe state s, nil if it is none.
+func (a *FaultAnalysis) fault(ctx context.Context, s engine.StateID, action int) (*Fault, error) {
+	outcomes, err := a.sp.Outcomes(s, action)
+	if err != nil {
+		return nil, err
+	}
+	f := &Fault{State: s, Action: action}
+	for _, t := range outcomes {
+		v, err := a.decide(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if v == Unsafe {
+			f.Unsafe = append(f.Unsafe, t)
+		}
+	}
+	if f.Unsafe == nil {
+		return nil, nil
+	}
+	if a.options.MaxSeverity >= 0 {
+		if f.Severity, err = a.Severity(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func (a *FaultAnalysis) decide(ctx context.Context, s engine.StateID) (Verdict, error) {
+	if !a.options.Fresh {
+		answer, err := a.decider.Decide(ctx, s)
+		return answer.Verdict, err
+	}
+	sp := a.fork()
+	t, err := sp.Import(a.sp, s)
+	if err != nil {
+		return Unknown, err
+	}
+	d, err := NewDecider(a.options.Solver, sp, a.options.Radius)
+	if err != nil {
+		return Unknown, err
+	}
+	answer, err := d.Decide(ctx, t)
+	one := d.Stats()
+	a.stats.Queries += one.Queries
+	a.stats.Safe += one.Safe
+	a.stats.Unsafe += one.Unsafe
+	a.stats.Unknown += one.Unknown
+	a.stats.Pairs += one.Pairs
+	a.stats.Duration += one.Duration
+	return answer.Verdict, err
+}
+
+// Severity returns the severity of s: it tries the radii 1, 2, 4, … up to MaxSeverity.
+func (a *FaultAnalysis) Severity(ctx context.Context, s engine.StateID) (Severity, error) {
+	if a.infinite == nil {
+		var err error
+		if a.infinite = a.decider; a.options.Radius != Infinite {
+			if a.infinite, err = NewDecider(a.options.Solver, a.sp, Infinite); err != nil {
+				return Severity{}, err
+			}
+		}
+		for r := Radius(1); ; r = min(2*r, a.options.MaxSeverity) {
+			r = min(r, a.options.MaxSeverity)
+			d, err := NewDecider(a.options.Solver, a.sp, r)
+			if err != nil {
+				return Severity{}, fmt.Errorf("severity: %w", err)
+			}
+			a.finite = append(a.finite, d)
+			if r == a.options.MaxSeverity {
+				break
+			}
+		}
+	}
+	var v Severity
+	for _, d := range a.finite {
+		var err error
+		if v, err = FullSeverity(ctx, d, a.infinite, s); err != nil || v.Kind != SeverityAtLeast {
+			return v, err
+		}
+	}
+	return v, nil
+}

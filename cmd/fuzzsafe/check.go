@@ -1,0 +1,271 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"fuzzsafe/algorithms"
+	"fuzzsafe/engine"
+	"fuzzsafe/jani"
+)
+
+// checkLine is the verdict on one state.
+type checkLine struct {
+	Index    int     `json:"index"`
+	Verdict  string  `json:"verdict"`
+	Severity string  `json:"severity"` // "" unless asked for
+	Expected string  `json:"expected,omitempty"`
+	Seconds  float64 `json:"seconds"`
+}
+
+// checkSummary closes the verdicts.
+type checkSummary struct {
+	Schema  string        `json:"schema"`
+	Model   modelReport   `json:"model"`
+	Options optionsReport `json:"options"`
+	Solver  string        `json:"solver"`
+	Radius  string        `json:"radius"`
+
+	States   int     `json:"states"`
+	Safe     int     `json:"safe"`
+	Unsafe   int     `json:"unsafe"`
+	Unknown  int     `json:"unknown"`
+	Expected int     `json:"expected"` // states for which the file says what it expects
+	Disagree int     `json:"disagree"` // of these, those decided otherwise
+	Pairs    int64   `json:"pairs"`    // (state, action) pairs generated
+	Stored   int64   `json:"stored_states"`
+	Seconds  float64 `json:"seconds"`
+	memoryReport
+	Complete bool `json:"complete"`
+}
+
+func (s *checkSummary) count(v algorithms.Verdict) {
+	s.States++
+	switch v {
+	case algorithms.Safe:
+		s.Safe++
+	case algorithms.Unsafe:
+		s.Unsafe++
+	default:
+		s.Unknown++
+	}
+}
+
+func solverFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "solver", Value: algorithms.DeciderNames()[0], Usage: "`NAME` of the algorithm: " + joinNames(algorithms.DeciderNames())},
+		&cli.StringFlag{Name: "radius", Value: "inf", Usage: "deviations from the policy allowed on a run, `N` or inf"},
+	}
+}
+
+func joinNames(names []string) string {
+	s := ""
+	for i, n := range names {
+		switch {
+		case i == 0:
+		case i == len(names)-1:
+			s += " or "
+		default:
+			s += ", "
+		}
+		s += n
+	}
+	return s
+}
+
+func (env *environment) checkCommand() *cli.Command {
+	return &cli.Command{
+		Name: "check", Usage: "decide whether states are safe", ArgsUsage: "MODEL",
+		Description: "Decides the states of --states, or else all start states.",
+		Flags: commonFlags(append(solverFlags(),
+			&cli.StringFlag{Name: "states", Usage: "decide the states listed in `FILE`"},
+			&cli.IntFlag{Name: "draw", Aliases: []string{"n"}, Usage: "decide `N` start states drawn at random instead of all"},
+			&cli.BoolFlag{Name: "severity", Usage: "also find how many decisions of the policy must change"},
+			&cli.IntFlag{Name: "max-severity", Value: 16, Usage: "largest severity to tell apart from ∞"},
+			&cli.Int64Flag{Name: "max-states", Usage: "end when `N` states are stored (default: no limit)"},
+		)...),
+		Action: func(c *cli.Context) error {
+			s, err := env.open(c, true)
+			if err != nil {
+				return err
+			}
+			defer s.cancel()
+			return s.check()
+		},
+	}
+}
+
+// decision reads the flags of a decider.
+func (s *session) decision() (solver string, radius algorithms.Radius, err error) {
+	solver = s.flags.String("solver")
+	known := algorithms.DeciderNames()
+	if hint := jani.DidYouMean(solver, known); !contains(known, solver) {
+		if hint == "" {
+			hint = "it is " + joinNames(known)
+		}
+		return solver, radius, usage("--solver %s: unknown (%s)", solver, hint)
+	}
+	if radius, err = algorithms.ParseRadius(s.flags.String("radius")); err != nil {
+		return solver, radius, usage("--radius: %v", err)
+	}
+	if radius != algorithms.Infinite {
+		err = s.needPolicy("a finite radius")
+	}
+	return solver, radius, err
+}
+
+func contains(list []string, x string) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+// states returns the states to decide.
+func (s *session) states() ([]jani.ListedState, error) {
+	if file := s.flags.String("states"); file != "" {
+		src, err := readFile(file)
+		if err != nil {
+			return nil, err
+		}
+		return s.model.ReadStates(src, s.opener, s.limits)
+	}
+	starts, err := algorithms.NewStarts(s.model, s.task.Start, algorithms.StartsOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var list []jani.ListedState
+	if n := s.flags.Int("draw"); n > 0 {
+		rng := rand.New(rand.NewPCG(s.seed, 0))
+		for range n {
+			values, err := starts.Draw(rng)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, jani.ListedState{Values: values})
+		}
+		return list, nil
+	}
+	if n, exact := starts.Count(); n == nil || exact && (!n.IsInt64() || n.Int64() > 10_000_000) {
+		return nil, usage("there are too many start states to decide them all; give --draw N or --states FILE")
+	}
+	for values, err := range starts.All() {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, jani.ListedState{Values: values})
+	}
+	return list, nil
+}
+
+func (s *session) check() error {
+	solver, radius, err := s.decision()
+	if err != nil {
+		return err
+	}
+	if s.flags.Bool("severity") {
+		if err := s.needPolicy("the severity"); err != nil {
+			return err
+		}
+	}
+	s.options.Limits.MaxStates = s.flags.Int64("max-states")
+	list, err := s.states()
+	if err != nil {
+		return err
+	}
+	sp, err := s.space()
+	if err != nil {
+		return err
+	}
+	decider, err := algorithms.NewDecider(solver, sp, radius)
+	if err != nil {
+		return err
+	}
+	severities, err := algorithms.NewFaultAnalysis(sp, nil, algorithms.FaultOptions{Solver: solver, Radius: algorithms.Infinite,
+		MaxSeverity: algorithms.Radius(s.flags.Int("max-severity"))})
+	if err != nil {
+		return usage("--max-severity: %v", err)
+	}
+	var sum checkSummary
+	start := time.Now()
+	var failure error
+	distribution := map[string]int{}
+	for i, state := range list {
+		line := checkLine{Index: i}
+		began := time.Now()
+		var verdict algorithms.Verdict
+		if failure == nil { // behind a failure all is unknown, and is said to be
+			verdict, line.Severity, failure = s.checkOne(sp, decider, severities, state.Values)
+		}
+		line.Verdict, line.Seconds = verdict.String(), time.Since(began).Seconds()
+		sum.count(verdict)
+		if state.Safe != nil {
+			line.Expected = map[bool]string{true: "safe", false: "unsafe"}[*state.Safe]
+			sum.Expected++
+			if verdict != algorithms.Unknown && line.Expected != line.Verdict {
+				sum.Disagree++
+			}
+		}
+		distribution[line.Severity]++
+		if s.json {
+			if err := s.printLine(line); err != nil {
+				return err
+			}
+		}
+		s.bar.status("deciding: %d of %d states, %d not safe", i+1, len(list), sum.Unsafe)
+	}
+	s.bar.clear()
+	sum.Schema, sum.Model, sum.Options = "fuzzsafe.check/1", s.modelReport(), s.optionsReport()
+	sum.Solver, sum.Radius = solver, radius.String()
+	sum.Pairs, sum.Stored, sum.Seconds = decider.Stats().Pairs, sp.Stats().States, time.Since(start).Seconds()
+	sum.memoryReport, sum.Complete = peak(), failure == nil
+	s.env.found, s.env.undecided = sum.Unsafe > 0, sum.Unknown > 0
+	if s.json {
+		if err := s.printLine(map[string]checkSummary{"summary": sum}); err != nil {
+			return err
+		}
+		return failure
+	}
+	out := s.env.stdout
+	kind := "safe"
+	if radius != algorithms.Infinite {
+		kind = radius.String() + "-safe"
+	}
+	fmt.Fprintf(out, "%d states: %d %s, %d not, %d undecided (%s).\n", sum.States, sum.Safe, kind, sum.Unsafe, sum.Unknown, solver)
+	if sum.Expected > 0 {
+		fmt.Fprintf(out, "%d of %d expected verdicts are confirmed, %d are not.\n", sum.Expected-sum.Disagree-sum.Unknown, sum.Expected, sum.Disagree)
+	}
+	if s.flags.Bool("severity") {
+		printSeverities(out, distribution)
+	}
+	fmt.Fprintf(out, "%d (state, action) pairs, %d states stored, %.2f s.\n", sum.Pairs, sum.Stored, sum.Seconds)
+	return failure
+}
+
+func (s *session) checkOne(sp *engine.Space, d algorithms.Decider, severities *algorithms.FaultAnalysis, values []jani.Value) (algorithms.Verdict, string, error) {
+	id, err := sp.Intern(values)
+	if err != nil {
+		return algorithms.Unknown, "", err
+	}
+	a, err := d.Decide(s.ctx, id)
+	if err != nil || !s.flags.Bool("severity") {
+		return a.Verdict, "", err
+	}
+	v, err := severities.Severity(s.ctx, id)
+	if err != nil {
+		// The verdict stands; only the severity is not known.
+		if limit := (*engine.LimitError)(nil); errors.As(err, &limit) {
+			return a.Verdict, "", err
+		}
+	}
+	if v.Kind == algorithms.SeverityNone {
+		return a.Verdict, "none", err
+	}
+	return a.Verdict, v.String(), err
+}
