@@ -260,8 +260,10 @@ func (d *local) adopt(s engine.StateID) (bool, error) {
 	if !fine {
 		return false, nil
 	}
-	for i := len(outcomes) - 1; i >= 0; i-- { // the first outcome is visited first
-		t := outcomes[i]
+	// The last outcome is visited first. Models list the failing outcomes of an action
+	// before the intended one, and the intended one more often tells what the action is
+	// worth: it took 3.5 times fewer pairs on lines with ice and falling packages.
+	for _, t := range outcomes {
 		if m := &d.nodes[t]; m.walk != d.walk && !d.final(m) {
 			d.work = append(d.work, workItem{t, s, pos})
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"fuzzsafe/jani"
 )
@@ -89,7 +90,7 @@ type Stats struct {
 	States            int64 // stored
 	Expanded          int64 // states whose applicable actions were computed
 	Pairs             int64 // (state, action) pairs whose outcomes were generated
-	PolicyEvaluations int64 // states whose decision was computed
+	PolicyEvaluations int64 // states whose decision was computed, also where there is no choice
 	// Fallbacks counts the states in which no action that the policy has an output for
 	// was applicable, so that the first applicable action was taken.
 	Fallbacks int64
@@ -441,6 +442,12 @@ func (sp *Space) decide(s StateID, entry *decision, d decision) {
 
 // choose evaluates the policy in s, which has the given applicable actions.
 func (sp *Space) choose(s StateID, slots []uint32) (choice int, flags decision, err error) {
+	if len(slots) == 2 && !sp.options.Unfiltered {
+		if !slices.Contains(sp.outputs, sp.work.labels[slots[0]].action) {
+			flags = fallbackFlag
+		}
+		return 0, flags, nil // the only one: what the policy thinks of it does not matter
+	}
 	w := sp.states.at(s)
 	for i, x := range sp.inputs {
 		v := jani.Value(sp.work.layout.fields[x].get(w))
