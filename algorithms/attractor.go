@@ -117,7 +117,7 @@ func (d *attractor) explore(patience *patience, s engine.StateID) error {
 		if x.value != noValue {
 			continue
 		}
-		actions, policy, err := choices(d.sys, x.state)
+		actions, policy, err := choices(d.sys, x.state, d.infinite)
 		if err != nil {
 			return err
 		}

@@ -381,7 +381,7 @@ func grow[T any](table []T, n int, initial T) []T {
 	if n <= old {
 		return table
 	}
-	table = slices.Grow(table, n-old)
+	table = slices.Grow(table, max(n, 2*old)-old)
 	table = table[:cap(table)]
 	for i := old; i < len(table); i++ {
 		table[i] = initial
@@ -390,18 +390,25 @@ func grow[T any](table []T, n int, initial T) []T {
 }
 
 // choices returns the number of applicable actions of an ordinary state and the one that
-// the policy takes, −1 if there is none.
-func choices(sys System, s engine.StateID) (actions uint32, policy int32, err error) {
+// the policy takes, −1 if there is none. For the radius ∞ the policy is of no consequence,
+// only a hint which action to try first: then it is not evaluated, but −1 unless known.
+// (Following a random policy first cost up to 500 times the pairs of model order, and
+// evaluating it as much as everything else; but along a path that has been run, the
+// policy's successors are those already decided.)
+func choices(sys System, s engine.StateID, infinite bool) (actions uint32, policy int32, err error) {
 	n, err := sys.NumActions(s)
 	if err != nil || n == 0 {
 		return 0, -1, err
+	}
+	if infinite {
+		return uint32(n), int32(sys.KnownDecision(s)), nil
 	}
 	p, err := sys.Decision(s)
 	return uint32(n), int32(p), err
 }
 
 // actionAt returns the action that is tried at position pos: the policy's first, if
-// there is one, then the others in model order.
+// choices knew it, then the others in model order.
 func actionAt(pos uint32, policy int32) int {
 	switch p := int32(pos); {
 	case policy < 0 || p > policy:

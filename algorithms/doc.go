@@ -22,6 +22,8 @@ type System interface {
 	// the policy under test takes, or −1 if there is none: no policy, or one whose
 	// choice is not applicable and not replaced. s must have an action.
 	Decision(s engine.StateID) (int, error)
+	// KnownDecision returns what Decision returned for s earlier, −1 if it was never asked.
+	KnownDecision(s engine.StateID) int
 	// NumStates returns the number of states known so far: all identifiers that any
 	// method has returned are below it.
 	NumStates() int

@@ -114,7 +114,11 @@ func (a *FaultAnalysis) Path(ctx context.Context, path Path) (PathFaults, error)
 		if v != Safe {
 			continue
 		}
-		fault, err := a.fault(ctx, path.States[i], path.Actions[i])
+		next := Unsafe // what is known of the next state on the path
+		if i+1 < n {
+			next = result.Verdicts[i+1]
+		}
+		fault, err := a.fault(ctx, path, i, next)
 		if err != nil {
 			return result, err
 		}
@@ -137,17 +141,21 @@ func (a *FaultAnalysis) Path(ctx context.Context, path Path) (PathFaults, error)
 	return result, nil
 }
 
-// fault returns the fault of taking action in the safe state s, nil if it is none.
-func (a *FaultAnalysis) fault(ctx context.Context, s engine.StateID, action int) (*Fault, error) {
+// fault returns the fault of the decision in the safe state i of a path, nil if it is
+// none. next is the verdict on the next state if it is known.
+func (a *FaultAnalysis) fault(ctx context.Context, path Path, i int, next Verdict) (*Fault, error) {
+	s, action := path.States[i], path.Actions[i]
 	outcomes, err := a.sp.Outcomes(s, action)
 	if err != nil {
 		return nil, err
 	}
 	f := &Fault{State: s, Action: action}
 	for _, t := range outcomes {
-		v, err := a.decide(ctx, t)
-		if err != nil {
-			return nil, err
+		v := next
+		if t != path.States[i+1] || v == Unknown {
+			if v, err = a.decide(ctx, t); err != nil {
+				return nil, err
+			}
 		}
 		if v == Unsafe {
 			f.Unsafe = append(f.Unsafe, t)

@@ -181,7 +181,7 @@ func (d *local) look(s, query engine.StateID) error {
 		d.progress++
 	}
 	if n.stage != localExpanded {
-		actions, policy, err := choices(d.sys, s)
+		actions, policy, err := choices(d.sys, s, d.infinite)
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ import (
 //     implementation that forgets them is exponential, for instance on enginetest.Ladder.
 //   - When a component is complete, all of its members are cached as safe, not only the root.
 //   - An open pair serves requests for the same state with any larger budget.
-//   - Actions are tried in a fixed order: the policy's, then model order.
+//   - Actions are tried in a fixed order: the policy's, if it is known, then model order.
 type tarjan struct {
 	sys      System
 	radius   uint32 // r, 0 for ∞
@@ -215,7 +215,7 @@ func (d *tarjan) node(s engine.StateID) (*tarjanNode, error) {
 		return nil, err
 	}
 	if class == engine.ClassOrdinary {
-		if n.actions, n.policy, err = choices(d.sys, s); err != nil {
+		if n.actions, n.policy, err = choices(d.sys, s, d.infinite); err != nil {
 			return nil, err
 		}
 	}

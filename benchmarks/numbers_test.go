@@ -57,7 +57,13 @@ func measure(t *testing.T, name string) (n numbers) {
 	must(t, err)
 	starts := startStates(t, i, task)
 
-	e, err := engine.Explore(t.Context(), task, slices.Values(starts), engine.Options{}, engine.ExploreOptions{})
+	e, err := engine.Explore(t.Context(), task, func(yield func([]jani.Value, error) bool) {
+		for _, s := range starts {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}, engine.Options{}, engine.ExploreOptions{})
 	must(t, err)
 	n.full, n.choices, n.branches = int(e.States), int(e.Choices), int(e.Branches)
 

@@ -380,13 +380,14 @@ func (k *worker) enable(w []uint64, from, to int) error {
 	}
 	for i := range k.tables {
 		t := &k.tables[i]
-		set := t.set(w)[from:to:to]
-		if len(set) == 1 {
-			enabled[0] &= set[0]
-			continue
+		at := from
+		if t.breaks == nil { // spelt out, since it is the common case and cannot be inlined
+			at += int(w[t.field.word]>>t.field.shift&t.field.mask) * t.words
+		} else {
+			at += t.cell(w) * t.words
 		}
-		for j := range set {
-			enabled[j] &= set[j]
+		for j, bits := range t.sets[at : at+len(enabled)] {
+			enabled[j] &= bits
 		}
 	}
 	k.w = w
@@ -505,13 +506,13 @@ func (k *worker) expand(w []uint64) (int, error) {
 		if e := k.chosen[0]; !e.random && len(e.levels) <= 1 {
 			for i := range e.dests {
 				dst := k.push(w)
+				k.written = k.written[:0]
 				for j := range e.dests[i].assigns {
 					k.apply(&e.dests[i].assigns[j], dst)
 				}
 				if k.err != nil {
 					return 0, k.failed(e.name)
 				}
-				k.written = k.written[:0]
 			}
 			return len(e.dests), nil
 		}
@@ -613,7 +614,6 @@ func (k *worker) assignAll(dst []uint64) error {
 		copy(k.before, dst)
 		k.w = k.before
 	}
-	k.written = k.written[:0]
 	return nil
 }
 

@@ -51,20 +51,15 @@ type breakpoint struct {
 	real float64
 }
 
-// set returns the rows that the variable's value in w leaves.
-func (t *guardTable) set(w []uint64) []uint64 {
-	var i int
-	switch {
-	case t.breaks == nil:
-		i = int(w[t.field.word] >> t.field.shift & t.field.mask)
-	case t.real:
+// cell returns the number of the set for the variable's value in w, of a table with
+// breakpoints.
+func (t *guardTable) cell(w []uint64) int {
+	if t.real {
 		v := math.Float64frombits(w[t.field.word])
-		i = t.interval(func(b breakpoint) bool { return b.real < v }, func(b breakpoint) bool { return b.real == v })
-	default:
-		v := t.field.get(w)
-		i = t.interval(func(b breakpoint) bool { return b.int < v }, func(b breakpoint) bool { return b.int == v })
+		return t.interval(func(b breakpoint) bool { return b.real < v }, func(b breakpoint) bool { return b.real == v })
 	}
-	return t.sets[i*t.words : (i+1)*t.words]
+	v := t.field.get(w)
+	return t.interval(func(b breakpoint) bool { return b.int < v }, func(b breakpoint) bool { return b.int == v })
 }
 
 func (t *guardTable) interval(below, equal func(b breakpoint) bool) int {

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 
 	"fuzzsafe/jani"
@@ -61,17 +60,19 @@ type Space struct {
 	goal    boolFunc
 
 	class    perState[Class]
-	first    perState[uint32] // index into slots, 0 if the actions are not known
+	first    perState[uint32] // reference into slots, 0 if the actions are not known
 	decision perState[decision]
-	slots    []uint32        // per state: number of actions, then label and outcomes of each
-	outcomes []StateID       // per generated pair: number of outcomes, then these
+	slots    arena[uint32]   // per state: label and outcomes of each applicable action
+	outcomes arena[StateID]  // per generated pair
 	decided  []StateID       // states whose decision was computed, in that order
 	in, out  []float64       // of the policy
 	inputs   []jani.VarID    // of the policy
 	outputs  []jani.ActionID // of the policy
 	steps    uint32          // since the limits were checked last
 	stats    Stats
-	seen     map[StateID]bool // scratch for large sets of outcomes
+	found    []uint32         // scratch: slots of a state
+	reached  []StateID        // scratch: outcomes of an action
+	seen     map[StateID]bool // scratch: of reached, if it is large
 }
 
 // decision is the cached decision in a state: 0 if it is not known, else the action + 2
@@ -111,7 +112,7 @@ func NewSpace(ctx context.Context, task *jani.Task, options Options) (*Space, er
 }
 
 func newSpace(ctx context.Context, task *jani.Task, options Options, g *generator) *Space {
-	sp := &Space{ctx: ctx, task: task, options: options, work: newWorker(g), slots: make([]uint32, 1)}
+	sp := &Space{ctx: ctx, task: task, options: options, work: newWorker(g)}
 	sp.states = newRegistry(g.layout.words, 12)
 	c := &exprCompiler{task.Model, g.layout}
 	compile := func(e *jani.Expr) boolFunc {
@@ -198,7 +199,7 @@ func (sp *Space) intern(w []uint64) (StateID, error) {
 	if id != NoState {
 		return id, nil
 	}
-	if sp.states.count&(chunkStates-1) == 0 {
+	if sp.states.count&(chunkStates-1) == chunkStates-1 {
 		if err := sp.options.Limits.check(sp.ctx); err != nil {
 			return NoState, err
 		}
@@ -250,23 +251,19 @@ func (sp *Space) actions(s StateID) ([]uint32, error) {
 		if err := k.enableAll(sp.states.at(s)); err != nil {
 			return nil, err
 		}
-		if uint64(len(sp.slots))+uint64(len(k.rows))*2+1 > math.MaxUint32 {
-			return nil, &LimitError{LimitMemory, "the table of applicable actions is full"}
-		}
-		header := len(sp.slots)
-		sp.slots = append(sp.slots, 0)
+		sp.found = sp.found[:0]
 		for i := range k.labels {
 			k.choices(&k.labels[i], func() bool {
-				sp.slots = append(sp.slots, uint32(i), 0)
-				sp.slots[header]++
+				sp.found = append(sp.found, uint32(i), 0)
 				return sp.options.Choice == ByEdge
 			})
 		}
-		*first = uint32(header)
+		if *first = sp.slots.add(sp.found); *first == 0 {
+			return nil, &LimitError{LimitMemory, "the table of applicable actions is full"}
+		}
 		sp.stats.Expanded++
 	}
-	i := *first + 1
-	return sp.slots[i : i+2*sp.slots[i-1]], nil
+	return sp.slots.list(*first), nil
 }
 
 // NumActions returns the number of applicable actions of s.
@@ -275,16 +272,24 @@ func (sp *Space) NumActions(s StateID) (int, error) {
 	return len(slots) / 2, err
 }
 
-// Action returns the label of applicable action i of s, which NumActions has counted.
-// In edge mode several applicable actions may have the same label.
+// Action returns the label of applicable action i of s, NoAction if there is none. In
+// edge mode several applicable actions may have the same label.
 func (sp *Space) Action(s StateID, i int) jani.ActionID {
-	return sp.work.labels[sp.slots[int(*sp.first.at(s))+1+2*i]].action
+	slots, err := sp.actions(s)
+	if err != nil || i < 0 || 2*i >= len(slots) {
+		return jani.NoAction
+	}
+	return sp.work.labels[slots[2*i]].action
 }
 
 // ActionName returns how applicable action i of s is printed: its label, and in edge
 // mode the composite edge.
 func (sp *Space) ActionName(s StateID, i int) string {
-	name := sp.task.Model.Actions[sp.Action(s, i)]
+	a := sp.Action(s, i)
+	if a == jani.NoAction {
+		return "?"
+	}
+	name := sp.task.Model.Actions[a]
 	if sp.options.Choice == ByLabel {
 		return name
 	}
@@ -346,10 +351,10 @@ func (sp *Space) Outcomes(s StateID, i int) ([]StateID, error) {
 		}
 		slots[2*i+1] = at
 	}
-	return sp.outcomes[at : at+uint32(sp.outcomes[at-1])], nil
+	return sp.outcomes.list(at), nil
 }
 
-// generate computes the outcomes of action i of s and returns where they start.
+// generate computes the outcomes of action i of s and returns their reference.
 func (sp *Space) generate(s StateID, slots []uint32, i int) (uint32, error) {
 	if err := sp.step(); err != nil {
 		return 0, err
@@ -363,26 +368,22 @@ func (sp *Space) generate(s StateID, slots []uint32, i int) (uint32, error) {
 	}); err != nil {
 		return 0, err
 	}
-	if uint64(len(sp.outcomes)+len(k.out)+1) > math.MaxUint32 {
-		return 0, &LimitError{LimitMemory, "the table of outcomes is full"}
-	}
-	header := len(sp.outcomes)
-	sp.outcomes = append(sp.outcomes, 0)
-	start := header + 1
-	clear(sp.seen)
-	for n, from := sp.work.layout.words, 0; from < len(k.out); from += n {
+	sp.reached = sp.reached[:0]
+	for n, from := k.layout.words, 0; from < len(k.out); from += n {
 		id, err := sp.intern(k.out[from : from+n])
 		if err != nil {
-			sp.outcomes = sp.outcomes[:header]
 			return 0, err
 		}
-		if !sp.duplicate(sp.outcomes[start:], id) {
-			sp.outcomes = append(sp.outcomes, id)
+		if !sp.duplicate(sp.reached, id) {
+			sp.reached = append(sp.reached, id)
 		}
 	}
-	sp.outcomes[header] = StateID(len(sp.outcomes) - start)
+	ref := sp.outcomes.add(sp.reached)
+	if ref == 0 {
+		return 0, &LimitError{LimitMemory, "the table of outcomes is full"}
+	}
 	sp.stats.Pairs++
-	return uint32(start), nil
+	return ref, nil
 }
 
 // duplicate reports whether id is in list, which holds the outcomes so far.
@@ -430,6 +431,14 @@ func (sp *Space) Decision(s StateID) (int, error) {
 	}
 	sp.decide(s, d, decision(choice+2)<<2|flags)
 	return choice, nil
+}
+
+// KnownDecision returns the decision in s if it has been computed, else −1.
+func (sp *Space) KnownDecision(s StateID) int {
+	if d := *sp.decision.at(s); d != 0 {
+		return d.action()
+	}
+	return -1
 }
 
 func (sp *Space) decide(s StateID, entry *decision, d decision) {

@@ -78,7 +78,7 @@ func (env *environment) benchExport(name, folder string) error {
 		return usage("%v", err)
 	}
 	if err := os.Mkdir(folder, 0o755); err != nil {
-		return &badFile{err}
+		return &badFile{fmt.Errorf("bench export writes into a new folder: %w", err)}
 	}
 	files := instance.FS()
 	return fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {

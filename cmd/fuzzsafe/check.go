@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -141,7 +140,11 @@ func (s *session) states() ([]jani.ListedState, error) {
 		return nil, err
 	}
 	var list []jani.ListedState
-	if n := s.flags.Int("draw"); n > 0 {
+	n := s.flags.Int("draw")
+	if n < 0 {
+		return nil, usage("--draw %d: it is positive", n)
+	}
+	if n > 0 {
 		rng := rand.New(rand.NewPCG(s.seed, 0))
 		for range n {
 			values, err := starts.Draw(rng)
@@ -174,7 +177,9 @@ func (s *session) check() error {
 			return err
 		}
 	}
-	s.options.Limits.MaxStates = s.flags.Int64("max-states")
+	if s.options.Limits.MaxStates = s.flags.Int64("max-states"); s.options.Limits.MaxStates < 0 {
+		return usage("--max-states %d: it is positive", s.options.Limits.MaxStates)
+	}
 	list, err := s.states()
 	if err != nil {
 		return err
@@ -260,7 +265,7 @@ func (s *session) checkOne(sp *engine.Space, d algorithms.Decider, severities *a
 	v, err := severities.Severity(s.ctx, id)
 	if err != nil {
 		// The verdict stands; only the severity is not known.
-		if limit := (*engine.LimitError)(nil); errors.As(err, &limit) {
+		if limitOf(err) != nil {
 			return a.Verdict, "", err
 		}
 	}

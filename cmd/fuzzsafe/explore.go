@@ -71,12 +71,12 @@ func (s *session) explore() error {
 		},
 	})
 	s.bar.clear()
-	if x.States > 0 {
+	if x.States > 0 || limitOf(err) != nil {
 		r := exploreReport{
 			Schema: "fuzzsafe.explore/1", Model: s.modelReport(), Options: s.optionsReport(), Mode: mode,
 			States: x.States, InitialStates: x.InitialStates, Choices: x.Choices, Branches: x.Branches, Deadlocks: x.Deadlocks,
-			Seconds: x.Elapsed.Seconds(), StatesPerSecond: float64(x.States) / x.Elapsed.Seconds(),
-			BytesPerState: float64(x.PackedBytes) / float64(x.States), memoryReport: peak(), Complete: x.Complete,
+			Seconds: x.Elapsed.Seconds(), StatesPerSecond: float64(x.States) / max(x.Elapsed.Seconds(), 1e-9),
+			BytesPerState: float64(x.PackedBytes) / float64(max(x.States, 1)), memoryReport: peak(), Complete: x.Complete,
 		}
 		if s.json {
 			if err := s.printJSON(r); err != nil {

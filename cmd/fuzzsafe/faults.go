@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -104,6 +105,7 @@ func (s *session) faults() error {
 		failure = err
 	}
 	r.Model, r.Options, r.memoryReport = s.modelReport(), s.optionsReport(), peak()
+	r.Complete = failure == nil // the runs, too
 	s.env.found = len(unsafe) > 0
 	if s.json {
 		if err := s.printJSON(r); err != nil {
@@ -146,9 +148,15 @@ func (s *session) readRuns(file string, sp *engine.Space) ([]algorithms.Run, err
 		src := &jani.Source{Name: whole.Name, Text: line, JSON: true, Before: number - 1}
 		steps, err := s.model.ReadPath(src, s.limits)
 		if err != nil {
+			if e := (*jani.Error)(nil); errors.As(err, &e) && e.Hint == "" {
+				e.Hint = "each line holds one path, as “fuzz --output” writes them"
+			}
 			return nil, err
 		}
 		run, err := s.resolve(sp, steps)
+		if limitOf(err) != nil {
+			return nil, err
+		}
 		if err != nil {
 			return nil, &badFile{fmt.Errorf("%s:%d: the path is not a run of the policy in this model: %w", file, number, err)}
 		}
@@ -156,7 +164,7 @@ func (s *session) readRuns(file string, sp *engine.Space) ([]algorithms.Run, err
 		runs = append(runs, run)
 	}
 	if len(runs) == 0 {
-		return nil, &badFile{fmt.Errorf("%s: there is no path in it", file)}
+		return nil, &badFile{fmt.Errorf("%s: there is no path in it (each line holds one, as “fuzz --output” writes them)", file)}
 	}
 	return runs, nil
 }
@@ -193,6 +201,15 @@ func (s *session) resolve(sp *engine.Space, steps []jani.ListedStep) (run algori
 			return run, &algorithms.ReplayError{Step: i, Msg: fmt.Sprintf("action %q is not applicable, or does not lead to the next state", step.Action)}
 		}
 		run.Actions = append(run.Actions, found)
+		if s.policy == nil {
+			continue
+		}
+		switch chosen, err := sp.Decision(run.States[i]); {
+		case err != nil:
+			return run, err
+		case chosen >= 0 && chosen != found:
+			return run, &algorithms.ReplayError{Step: i, Msg: fmt.Sprintf("the policy takes %q, not %q", sp.ActionName(run.States[i], chosen), step.Action)}
+		}
 	}
 	run.End = algorithms.RunExhausted
 	last, err := sp.Class(run.States[len(run.States)-1])

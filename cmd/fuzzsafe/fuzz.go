@@ -18,11 +18,11 @@ import (
 // fuzzFlags are those of every command that makes runs.
 func fuzzFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "runs", Aliases: []string{"n"}, Value: 1000, Usage: "number of runs"},
-		&cli.StringFlag{Name: "strategy", Value: "greedy", Usage: "where a run goes on: `greedy`, sampling or uniform"},
+		&cli.IntFlag{Name: "runs", Aliases: []string{"n"}, Value: 1000, Usage: "make `N` runs"},
+		&cli.StringFlag{Name: "strategy", Value: "greedy", Usage: "`NAME` of how a run goes on: greedy, sampling or uniform"},
 		&cli.StringFlag{Name: "lookahead", Value: "inf", Usage: "layers of the policy graph to look at, `N` or inf; uniform looks at 1"},
-		&cli.IntFlag{Name: "max-steps", Value: 1000, Usage: "step limit of a run"},
-		&cli.StringFlag{Name: "starts", Value: "draw", Usage: "`draw` each start state at random, or start one run from each"},
+		&cli.IntFlag{Name: "max-steps", Value: 1000, Usage: "end a run after `N` steps"},
+		&cli.StringFlag{Name: "starts", Value: "draw", Usage: "`HOW` runs start: draw (each in a random start state) or each (one run from every start state)"},
 	}
 }
 
@@ -48,6 +48,11 @@ func (env *environment) fuzzCommand() *cli.Command {
 				return err
 			}
 			defer s.cancel()
+			if file := c.String("output"); file != "" && file != "-" {
+				if err := os.WriteFile(file, nil, 0o666); err != nil { // better now than after the runs
+					return &badFile{err}
+				}
+			}
 			sp, result, report, err := s.fuzz()
 			s.bar.clear()
 			if sp == nil {
@@ -126,7 +131,7 @@ func (s *session) fuzz() (*engine.Space, algorithms.CampaignResult, algorithms.F
 	start := time.Now()
 	c.Progress = func(done, unsafe int) { s.bar.status("fuzzing: %d runs, %d unsafe", done, unsafe) }
 	result, err = algorithms.RunCampaign(s.ctx, sp, starts, c)
-	if err != nil && len(result.Runs) == 0 {
+	if err != nil && len(result.Runs) == 0 && limitOf(err) == nil {
 		return nil, result, report, err
 	}
 	report = algorithms.NewFuzzReport(sp, c, result, time.Since(start), err)

@@ -29,11 +29,11 @@ func commonFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringFlag{Name: "goal", Usage: "goal condition `EXPR`, or @FILE"},
 		&cli.StringFlag{Name: "start", Usage: "start condition `EXPR`, or @FILE (a condition or a list of states)"},
 		&cli.StringSliceFlag{Name: "const", Aliases: []string{"c"}, Usage: "give a parameter of the model its value, `NAME=VALUE`; repeatable"},
-		&cli.StringFlag{Name: "choice", Value: "label", Usage: "what an action is: `label` or edge"},
+		&cli.StringFlag{Name: "choice", Value: "label", Usage: "`WHAT` is one action: a label or an edge"},
 		&cli.StringFlag{Name: "policy", Usage: "policy under test, `FILE` (.jani2nnet or .nnet)"},
 		&cli.BoolFlag{Name: "unfiltered", Usage: "take the policy's best output even if it is not applicable"},
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of all random choices"},
-		&cli.IntFlag{Name: "workers", Usage: "goroutines; results do not depend on it (default: all cores)"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of all random choices"},
+		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines; results do not depend on it (default: all cores)"},
 		&cli.DurationFlag{Name: "time-limit", Usage: "end the analysis after `DURATION`, e.g. 60s; default: none"},
 		&cli.StringFlag{Name: "memory-limit", Usage: "end the analysis at `SIZE` of resident memory, e.g. 4GiB, or off (default: three quarters of the machine's)"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON only"},
@@ -139,6 +139,10 @@ func (s *session) load(needUnsafe bool) error {
 		return err
 	}
 	if plan.Unsafe == nil && needUnsafe {
+		if p := s.property; p != nil {
+			return &jani.Error{Kind: jani.BadInput, Pos: p.Pos, Msg: fmt.Sprintf("the property %q has no unsafe condition", p.Name),
+				Hint: `it is the part "reach"; or give --unsafe EXPR`}
+		}
 		return usage("there is no unsafe condition: the model has no planning property; give --property FILE or --unsafe EXPR")
 	}
 	name := ""
@@ -168,7 +172,13 @@ func (s *session) source(name string) (*jani.Source, error) {
 		s.bench = &instance
 		return s.embedded(benchmarks.ModelFile)
 	}
-	return readFile(name)
+	src, err := readFile(name)
+	if err != nil {
+		if _, unknown := benchmarks.Open(name); unknown == nil {
+			err = &badFile{fmt.Errorf("%w (did you mean bench:%s?)", err, name)}
+		}
+	}
+	return src, err
 }
 
 func readFile(name string) (*jani.Source, error) {
@@ -313,6 +323,13 @@ func (s *session) loadPolicy() error {
 	var err error
 	switch {
 	case file != "":
+		info, wrong := os.Stat(file)
+		if wrong != nil {
+			return &badFile{fmt.Errorf("--policy: %w", wrong)}
+		}
+		if info.IsDir() {
+			return &badFile{fmt.Errorf("--policy %s: it is a folder; give the file in it that ends in .jani2nnet or .nnet", file)}
+		}
 		s.policy, err = nnpolicy.Load(s.model, file)
 	case s.bench != nil:
 		s.policy, err = nnpolicy.LoadFS(s.model, s.bench.FS(), benchmarks.PolicyFile)

@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -49,13 +51,32 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			code = exitInternal
 		}
 	}()
-	env := &environment{stdin: stdin, stdout: stdout, stderr: stderr}
+	out := &checkedWriter{to: stdout}
+	env := &environment{stdin: stdin, stdout: out, stderr: stderr}
 	app := newApp(env)
 	args, err := reorder(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{"fuzzsafe"}, args...))
 	}
+	if out.err != nil {
+		err = &badFile{fmt.Errorf("the output cannot be written: %w", out.err)}
+	}
 	return env.report(err)
+}
+
+// checkedWriter keeps the first error of a writer, so that the many Fprintf need not look
+// at it and a full disk is still no success.
+type checkedWriter struct {
+	to  io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
 }
 
 // environment is what commands need from the outside, and the outcome they leave.
@@ -85,9 +106,12 @@ func (env *environment) report(err error) int {
 		}
 		return exitOK
 	}
+	limit := limitOf(err)
+	if limit != nil {
+		err = limit
+	}
 	fmt.Fprintf(env.stderr, "fuzzsafe: %v\n", err)
 	var input *jani.Error
-	var limit *engine.LimitError
 	var wrong *usageError
 	var internal *algorithms.InternalError
 	switch {
@@ -96,7 +120,7 @@ func (env *environment) report(err error) int {
 		return exitUsage
 	case errors.As(err, &internal):
 		return exitInternal
-	case errors.As(err, &limit):
+	case limit != nil:
 		switch limit.Kind {
 		case engine.LimitMemory:
 			return exitMemory
@@ -110,6 +134,21 @@ func (env *environment) report(err error) int {
 		return exitBadInput
 	}
 	return exitInternal
+}
+
+// limitOf returns the limit that ended the work, nil if something else did. The fuzzer
+// and the deciders pass on the plain error of their context.
+func limitOf(err error) *engine.LimitError {
+	var limit *engine.LimitError
+	switch {
+	case errors.As(err, &limit):
+		return limit
+	case errors.Is(err, context.DeadlineExceeded):
+		return &engine.LimitError{Kind: engine.LimitTime, Msg: "the time limit is reached"}
+	case errors.Is(err, context.Canceled):
+		return &engine.LimitError{Kind: engine.LimitInterrupt, Msg: "interrupted"}
+	}
+	return nil
 }
 
 // badFile is a file that cannot be read or written, or whose content does not fit.
@@ -135,12 +174,6 @@ func newApp(env *environment) *cli.App {
 		ExitErrHandler:            func(*cli.Context, error) {},
 		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return usage("%v", err) },
 		CommandNotFound:           nil,
-		Action: func(c *cli.Context) error {
-			if name := c.Args().First(); name != "" {
-				return unknownCommand(c.App, name)
-			}
-			return cli.ShowAppHelp(c)
-		},
 		Commands: []*cli.Command{
 			env.runCommand(), env.infoCommand(), env.exploreCommand(), env.fuzzCommand(),
 			env.checkCommand(), env.faultsCommand(), env.benchCommand(),
@@ -148,6 +181,7 @@ func newApp(env *environment) *cli.App {
 	}
 	for _, c := range app.Commands {
 		c.OnUsageError = app.OnUsageError
+		c.HideHelpCommand = true // else a model file could not be called help
 		for _, sub := range c.Subcommands {
 			sub.OnUsageError = app.OnUsageError
 		}
@@ -172,21 +206,34 @@ func unknownCommand(app *cli.App, name string) error {
 	for _, c := range app.Commands {
 		names = append(names, c.Name)
 	}
-	if hint := jani.DidYouMean(name, names); hint != "" {
-		return usage("unknown command %q (%s)", name, hint)
+	hint := jani.DidYouMean(name, names)
+	if hint == "" {
+		hint = "there are " + strings.Join(names, ", ")
 	}
-	return usage("unknown command %q: there are %s", name, strings.Join(names, ", "))
+	return usage("unknown command %q (%s)", name, hint)
 }
 
 // reorder puts the flags of a command before its arguments, since the flag parser stops
-// at the first argument and would ignore what follows.
+// at the first argument and would ignore what follows. It also says what is wrong with
+// unknown flags and with values, better than the parser does.
 func reorder(app *cli.App, args []string) ([]string, error) {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+	if len(args) == 0 {
 		return args, nil
+	}
+	switch first := args[0]; {
+	case first == "-h" || first == "--help" || first == "--version":
+		return args[:1], nil
+	case first == "help" || first == "h":
+		if len(args) > 1 && app.Command(args[1]) == nil {
+			return nil, unknownCommand(app, args[1])
+		}
+		return args, nil
+	case strings.HasPrefix(first, "-"):
+		return nil, usage("%s: flags stand behind the command", first)
 	}
 	command := app.Command(args[0])
 	if command == nil {
-		return args, nil
+		return nil, unknownCommand(app, args[0])
 	}
 	head, rest := []string{args[0]}, args[1:]
 	if len(rest) > 0 && len(command.Subcommands) > 0 {
@@ -194,11 +241,11 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 			command, head, rest = sub, append(head, rest[0]), rest[1:]
 		}
 	}
-	valued := map[string]bool{} // flags that take a value
+	known := map[string]cli.Flag{}
+	var names []string
 	for _, f := range command.Flags {
-		_, isBool := f.(*cli.BoolFlag)
 		for _, n := range f.Names() {
-			valued[n] = !isBool
+			known[n], names = f, append(names, n)
 		}
 	}
 	var flags, values []string
@@ -213,15 +260,56 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 			continue
 		}
 		flags = append(flags, a)
-		name := strings.TrimLeft(a, "-")
-		if strings.Contains(name, "=") || !valued[name] {
+		flag, value, inPlace := strings.Cut(a, "=")
+		name := strings.TrimLeft(flag, "-")
+		if name == "help" || name == "h" {
+			return append(head, "--help"), nil
+		}
+		f := known[name]
+		if f == nil {
+			return nil, usage("%s has no flag %s%s", strings.Join(head, " "), flag, parenthesised(jani.DidYouMean(name, names)))
+		}
+		if _, isBool := f.(*cli.BoolFlag); isBool {
 			continue
 		}
-		if i+1 == len(rest) {
-			return nil, usage("the flag %s needs a value", a)
+		if !inPlace && i+1 < len(rest) {
+			i++
+			value = rest[i]
+			flags = append(flags, value)
 		}
-		i++
-		flags = append(flags, rest[i])
+		if err := checkValue(flag, f, value); err != nil {
+			return nil, err
+		}
 	}
 	return append(append(append(head, flags...), "--"), values...), nil
+}
+
+func parenthesised(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return " (" + hint + ")"
+}
+
+// checkValue refuses values that the flag parser would refuse, and empty ones.
+func checkValue(flag string, f cli.Flag, value string) error {
+	if value == "" {
+		return usage("the flag %s needs a value", flag)
+	}
+	var err error
+	want := "a whole number"
+	switch f.(type) {
+	case *cli.IntFlag, *cli.Int64Flag:
+		_, err = strconv.ParseInt(value, 0, 64)
+	case *cli.Uint64Flag:
+		_, err = strconv.ParseUint(value, 0, 64)
+		want = "a whole number, not negative"
+	case *cli.DurationFlag:
+		_, err = time.ParseDuration(value)
+		want = "a time with its unit, such as 500ms, 90s or 2h"
+	}
+	if err != nil {
+		return usage("%s %s: it is %s", flag, value, want)
+	}
+	return nil
 }

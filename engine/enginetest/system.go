@@ -52,6 +52,14 @@ func (sys *System) Outcomes(s engine.StateID, i int) ([]engine.StateID, error) {
 	return sys.succ[s][i], nil
 }
 
+// KnownDecision returns the decision in s: an explicit policy is always known.
+func (sys *System) KnownDecision(s engine.StateID) int {
+	if sys.policy == nil {
+		return -1
+	}
+	return sys.policy[s]
+}
+
 // Decision returns the number of the action that the policy takes in s, or −1.
 func (sys *System) Decision(s engine.StateID) (int, error) {
 	if sys.policy == nil {

@@ -1,0 +1,350 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"fuzzsafe/algorithms"
+	"fuzzsafe/engine"
+	"fuzzsafe/jani"
+	"fuzzsafe/jani/interp"
+)
+
+// The compiled transition generator is compared with the tree-walking interpreter,
+// state by state: choices with their edges, successors with their order and
+// multiplicity, actions and outcomes in both choice modes, and errors.
+
+// source reads a file of the published data; the test is skipped where it is absent.
+func source(t testing.TB, path ...string) *jani.Source {
+	t.Helper()
+	name := filepath.Join(path...)
+	text, err := os.ReadFile(filepath.Join("../../shared/data", name))
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("no data: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jani.NewSource(name, text)
+}
+
+// parameters returns literals for NAME=VALUE texts.
+func parameters(t testing.TB, texts ...string) map[string]*jani.Expr {
+	t.Helper()
+	given := map[string]*jani.Expr{}
+	for _, text := range texts {
+		name, value, err := jani.ParseConstant(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		given[name] = value
+	}
+	return given
+}
+
+// instance is a planning model with its task.
+type instance struct {
+	doc   *jani.Document
+	given map[string]*jani.Expr
+	task  *jani.Task
+}
+
+// planning reads a published planning model with the first property of its file.
+func planning(t testing.TB, name string) *instance {
+	t.Helper()
+	p := &instance{}
+	if name == "blocksworld_4_3" {
+		p.given = parameters(t, "failing_probability=0.5", "item_cost_bound=10")
+	}
+	src := source(t, "planning", name, "model.jani")
+	properties, err := jani.ParseProperties(source(t, "planning", name, "property.jani"), jani.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, _, err := properties[0].Planning(nil, jani.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.doc, err = jani.Parse(src, jani.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	m, err := jani.Compile(p.doc, p.given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.task, err = m.Task(properties[0].Name, plan); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// twins holds one model in the interpreter and in Spaces of both choice modes.
+type twins struct {
+	model           *jani.Model
+	in              *interp.Interp
+	byEdge, byLabel *engine.Space
+}
+
+func newTwins(t testing.TB, doc *jani.Document, given map[string]*jani.Expr, task *jani.Task) *twins {
+	t.Helper()
+	tw := &twins{model: task.Model}
+	var err error
+	if tw.in, err = interp.New(doc, given); err != nil {
+		t.Fatal(err)
+	}
+	for mode, sp := range map[engine.ChoiceMode]**engine.Space{engine.ByEdge: &tw.byEdge, engine.ByLabel: &tw.byLabel} {
+		if *sp, err = engine.NewSpace(context.Background(), task, engine.Options{Choice: mode}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tw
+}
+
+// compare expands a state both ways. It returns the successors by the interpreter, and
+// its error if both fail; differ says where they differ.
+func (tw *twins) compare(values []jani.Value) (all [][]jani.Value, failed, differ error) {
+	state, err := tw.in.State(values)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the interpreter does not take the state: %w", err)
+	}
+	want, wantErr := tw.in.Choices(state)
+	e, err := tw.byEdge.Intern(values)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := tw.byLabel.Intern(values)
+	if err != nil {
+		return nil, nil, err
+	}
+	if back := tw.byEdge.Values(e); !slices.Equal(back, values) {
+		return nil, nil, fmt.Errorf("stored values come back as %v", back)
+	}
+	got, gotErr := tw.byEdge.RawChoices(e)
+	if (wantErr == nil) != (gotErr == nil) {
+		return nil, nil, fmt.Errorf("the interpreter's error is %v, the generator's is %v", wantErr, gotErr)
+	}
+	if wantErr != nil {
+		for _, sp := range []struct {
+			*engine.Space
+			id engine.StateID
+		}{{tw.byEdge, e}, {tw.byLabel, l}} {
+			if _, err := outcomes(sp.Space, sp.id); err == nil {
+				return nil, nil, fmt.Errorf("the space has no error, the interpreter has %v", wantErr)
+			}
+		}
+		return nil, wantErr, nil
+	}
+	if len(got) != len(want) {
+		return nil, nil, fmt.Errorf("%d choices, the interpreter has %d", len(got), len(want))
+	}
+	var edge, label []action // what the spaces should say
+	for i, c := range want {
+		var successors [][]jani.Value
+		for _, o := range c.Outcomes {
+			successors = append(successors, tw.in.Values(o.State))
+		}
+		all = append(all, successors...)
+		w := engine.RawChoice{Action: tw.action(c.Action), Successors: successors}
+		for _, ref := range c.Edges {
+			w.Edges = append(w.Edges, fmt.Sprintf("automaton %q, edge %d", tw.model.Parts[ref.Instance].Name, ref.Edge))
+		}
+		if !reflect.DeepEqual(got[i], w) {
+			return nil, nil, fmt.Errorf("choice %d is\n%v, the interpreter has\n%v", i, got[i], w)
+		}
+		edge = append(edge, action{w.Action, appendNew(nil, successors)})
+		if n := len(label); n > 0 && label[n-1].label == w.Action {
+			label[n-1].outcomes = appendNew(label[n-1].outcomes, successors)
+		} else {
+			label = append(label, action{w.Action, appendNew(nil, successors)})
+		}
+	}
+	if have, err := outcomes(tw.byEdge, e); err != nil || !reflect.DeepEqual(have, edge) {
+		return nil, nil, fmt.Errorf("edge mode has\n%v, error %v, the interpreter\n%v", have, err, edge)
+	}
+	if have, err := outcomes(tw.byLabel, l); err != nil || !reflect.DeepEqual(have, label) {
+		return nil, nil, fmt.Errorf("label mode has\n%v, error %v, the interpreter\n%v", have, err, label)
+	}
+	return all, nil, nil
+}
+
+func (tw *twins) action(label string) jani.ActionID {
+	if label == "" {
+		return tw.model.Silent
+	}
+	return jani.ActionID(slices.Index(tw.model.Actions, label))
+}
+
+// action is an applicable action with its outcomes.
+type action struct {
+	label    jani.ActionID
+	outcomes [][]jani.Value
+}
+
+// appendNew appends the states that are not in list yet.
+func appendNew(list, states [][]jani.Value) [][]jani.Value {
+	for _, s := range states {
+		if !slices.ContainsFunc(list, func(x []jani.Value) bool { return slices.Equal(x, s) }) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// outcomes returns what a Space knows about a state.
+func outcomes(sp *engine.Space, s engine.StateID) ([]action, error) {
+	n, err := sp.NumActions(s)
+	if err != nil {
+		return nil, err
+	}
+	var list []action
+	for i := range n {
+		ids, err := sp.Outcomes(s, i)
+		if err != nil {
+			return nil, err
+		}
+		a := action{label: sp.Action(s, i)}
+		for _, id := range ids {
+			a.outcomes = append(a.outcomes, sp.Values(id))
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// walk compares up to limit states, breadth or depth first from the given ones, and
+// returns how many it compared and how many of them end in an error both ways.
+func (tw *twins) walk(start [][]jani.Value, limit int, deep bool) (states, failed int, err error) {
+	known := map[string]bool{}
+	var open [][]jani.Value
+	add := func(list [][]jani.Value) {
+		for _, values := range list {
+			if key := fmt.Sprint(values); len(known) < limit && !known[key] {
+				known[key] = true
+				open = append(open, values)
+			}
+		}
+	}
+	add(start)
+	for len(open) > 0 {
+		values := open[0]
+		if deep {
+			values = open[len(open)-1]
+			open = open[:len(open)-1]
+		} else {
+			open = open[1:]
+		}
+		next, bothFail, err := tw.compare(values)
+		if err != nil {
+			return states, failed, fmt.Errorf("state %s: %w", tw.model.Describe(values), err)
+		}
+		states++
+		if bothFail != nil {
+			failed++
+		}
+		add(next)
+	}
+	return states, failed, nil
+}
+
+// Reachable from the initial state of each published model, or from its start
+// condition where the initial state does not lead to enough.
+func TestAgreePlanning(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		starts int // drawn from the property's start condition
+	}{
+		{"blocksworld_4_3", 0},
+		{"blocksworld_6_5", 0},
+		{"bouncing_ball", 1000},
+		{"inverted_pendulum", 20},
+		{"linetrack", 200},
+		{"mod_linetrack_icy_park", 200},
+		{"one_way_line_15_10", 1000},
+		{"one_way_line_15_10_nondet", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := planning(t, c.name)
+			tw := newTwins(t, p.doc, p.given, p.task)
+			start := slices.Clone(p.task.Model.Initial.States)
+			if c.starts > 0 {
+				set, err := algorithms.NewStarts(p.task.Model, p.task.Start, algorithms.StartsOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				rng := rand.New(rand.NewPCG(1, 2))
+				for range c.starts {
+					values, err := set.Draw(rng)
+					if err != nil {
+						t.Fatal(err)
+					}
+					start = append(start, values)
+				}
+			}
+			for _, w := range []struct {
+				deep bool
+				want int
+			}{{false, 10000}, {true, 1000}} {
+				states, failed, err := tw.walk(start, w.want, w.deep)
+				t.Logf("deep %v: %d states from %d, %d of them with an error", w.deep, states, len(start), failed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if states != w.want {
+					t.Errorf("%d states, want %d", states, w.want)
+				}
+			}
+		})
+	}
+}
+
+// agreeOnRandom compares one random model. It reports false if the model is not
+// accepted, which happens where a constant is out of its bounds.
+func agreeOnRandom(t *testing.T, text string, limit int) (accepted bool, states, failed int, err error) {
+	doc, err := jani.Parse(jani.NewSource("random", []byte(text)), jani.Limits{})
+	if err != nil {
+		return false, 0, 0, fmt.Errorf("not parsed: %w", err)
+	}
+	m, err := jani.Compile(doc, nil)
+	if err != nil {
+		return false, 0, 0, nil
+	}
+	tw := newTwins(t, doc, nil, &jani.Task{Model: m})
+	initial, err := tw.in.InitialStates(limit)
+	if err != nil {
+		return true, 0, 0, nil
+	}
+	var start [][]jani.Value
+	for _, s := range initial {
+		start = append(start, tw.in.Values(s))
+	}
+	states, failed, err = tw.walk(start, limit, false)
+	return true, states, failed, err
+}
+
+func TestAgreeRandom(t *testing.T) {
+	const seed = 1
+	var models, rejected, states, failed int
+	for i := range uint64(4000) {
+		r := &randomModel{Rand: rand.New(rand.NewPCG(seed, i))}
+		text := r.model(0)
+		ok, n, bad, err := agreeOnRandom(t, text, 150)
+		if err != nil {
+			t.Fatalf("seed %d, model %d: %v\n%s", seed, i, err, text)
+		}
+		models++
+		states += n
+		failed += bad
+		if !ok {
+			rejected++
+		}
+	}
+	t.Logf("%d models, %d of them rejected; %d states, %d of them with an error", models, rejected, states, failed)
+}
