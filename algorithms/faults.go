@@ -2,7 +2,9 @@ package algorithms
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 
 	"fuzzsafe/engine"
 )
@@ -21,10 +23,18 @@ type FaultOptions struct {
 	// MaxSeverity is the largest radius tried for the severity of a fault's state;
 	// negative: no severities are computed.
 	MaxSeverity Radius
+	// SeverityEffort bounds the search for one severity, in looks at the outcomes of an
+	// action; 0: DefaultSeverityEffort, negative: no bound. The regions to search grow
+	// exponentially with the radius. Where the bound is reached, the severity is a lower
+	// bound (SeverityAtLeast).
+	SeverityEffort int
 	// Fresh decides every state with a decider and a Space of its own, sharing nothing:
 	// to measure what the sharing saves.
 	Fresh bool
 }
+
+// DefaultSeverityEffort is the default of FaultOptions.SeverityEffort.
+const DefaultSeverityEffort = 2000
 
 // FaultAnalysis localises the faults on unsafe paths: the decisions of the policy that
 // lead from a safe state to an outcome that is not safe (Jain et al., "Policy Safety
@@ -35,9 +45,10 @@ type FaultAnalysis struct {
 	fork     func() *engine.Space // an empty Space for the same task
 	options  FaultOptions
 	decider  Decider
-	finite   []Decider // for severities, of radius 1, 2, 4, …
+	finite   []Decider // for severities, of radius 0, 1, 2, 4, …
 	infinite Decider
-	stats    DeciderStats // of fresh deciders
+	meter    *meteredSystem // of the finite deciders
+	stats    DeciderStats   // of fresh deciders
 }
 
 // Fault is a decision of the policy in a safe state with an outcome that is not safe.
@@ -197,33 +208,76 @@ func (a *FaultAnalysis) decide(ctx context.Context, s engine.StateID) (Verdict, 
 	return answer.Verdict, err
 }
 
-// Severity returns the severity of s: it tries the radii 1, 2, 4, … up to MaxSeverity.
+// Severity returns the severity of s: it tries the radii 0, 1, 2, 4, … up to MaxSeverity.
 func (a *FaultAnalysis) Severity(ctx context.Context, s engine.StateID) (Severity, error) {
-	if a.infinite == nil {
-		var err error
-		if a.infinite = a.decider; a.options.Radius != Infinite {
-			if a.infinite, err = NewDecider(a.options.Solver, a.sp, Infinite); err != nil {
-				return Severity{}, err
-			}
-		}
-		for r := Radius(1); ; r = min(2*r, a.options.MaxSeverity) {
-			r = min(r, a.options.MaxSeverity)
-			d, err := NewDecider(a.options.Solver, a.sp, r)
-			if err != nil {
-				return Severity{}, fmt.Errorf("severity: %w", err)
-			}
-			a.finite = append(a.finite, d)
-			if r == a.options.MaxSeverity {
-				break
-			}
+	if a.finite == nil {
+		if err := a.prepareSeverities(); err != nil {
+			return Severity{}, err
 		}
 	}
-	var v Severity
+	a.meter.left = a.options.SeverityEffort
+	switch {
+	case a.meter.left == 0:
+		a.meter.left = DefaultSeverityEffort
+	case a.meter.left < 0:
+		a.meter.left = math.MaxInt
+	}
+	var known Severity
 	for _, d := range a.finite {
-		var err error
-		if v, err = FullSeverity(ctx, d, a.infinite, s); err != nil || v.Kind != SeverityAtLeast {
+		v, err := FullSeverity(ctx, d, a.infinite, s)
+		switch {
+		case errors.Is(err, errEffort):
+			return a.atLeast(ctx, s, known)
+		case err != nil || v.Kind != SeverityAtLeast:
 			return v, err
 		}
+		known = v
 	}
-	return v, nil
+	return known, nil
+}
+
+// atLeast is the severity of s if it was too much effort to find more than a lower bound:
+// the bound, or SeverityNone.
+func (a *FaultAnalysis) atLeast(ctx context.Context, s engine.StateID, bound Severity) (Severity, error) {
+	answer, err := a.infinite.Decide(ctx, s)
+	if err == nil && answer.Verdict == Unsafe {
+		return Severity{Kind: SeverityNone}, nil
+	}
+	return bound, err
+}
+
+func (a *FaultAnalysis) prepareSeverities() error {
+	a.infinite = a.decider
+	var err error
+	if a.options.Radius != Infinite || a.options.Fresh {
+		if a.infinite, err = NewDecider(a.options.Solver, a.sp, Infinite); err != nil {
+			return err
+		}
+	}
+	a.meter = &meteredSystem{System: a.sp}
+	for r := Radius(0); ; r = min(max(2*r, 1), a.options.MaxSeverity) {
+		d, err := NewDecider(a.options.Solver, a.meter, r)
+		if err != nil {
+			return fmt.Errorf("severity: %w", err)
+		}
+		a.finite = append(a.finite, d)
+		if r == a.options.MaxSeverity {
+			return nil
+		}
+	}
+}
+
+// meteredSystem is a System that gives up after a number of looks at outcomes.
+type meteredSystem struct {
+	System
+	left int
+}
+
+var errEffort = errors.New("the search for a severity was given up")
+
+func (m *meteredSystem) Outcomes(s engine.StateID, i int) ([]engine.StateID, error) {
+	if m.left--; m.left < 0 {
+		return nil, errEffort
+	}
+	return m.System.Outcomes(s, i)
 }

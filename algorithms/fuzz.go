@@ -516,6 +516,9 @@ func (e *ReplayError) Error() string { return fmt.Sprintf("step %d: %s", e.Step,
 // outcomes. It returns the class of the last state.
 func Replay(sys System, path Path) (engine.Class, error) {
 	last := engine.ClassUnknown
+	if len(path.States) != len(path.Actions)+1 {
+		return last, &ReplayError{len(path.Actions), fmt.Sprintf("%d states do not fit to %d actions", len(path.States), len(path.Actions))}
+	}
 	for i, s := range path.States {
 		class, err := sys.Class(s)
 		if err != nil {

@@ -131,7 +131,7 @@ func TestContinuation(t *testing.T) {
 		{"an unsafe state comes before the nearest", "0:1 2 3; 2 unsafe; 3:2", []float64{9, 0.1, 9, 0.2}, greedy, 1, 0, "0 2 unsafe"},
 		{"an unsafe state comes before the likeliest", "0:1 2 3; 2 unsafe; 3:2", []float64{9, 0.1, 9, 0.2}, sampling, 1, 0, "0 2 unsafe"},
 		{"an unsafe state comes before any other", "0:1 2 3; 2 unsafe; 3:2", nil, uniform, 1, 0, "0 2 unsafe"},
-		{"the way to an unsafe state is shortest", "0:1 2; 1:3; 2:4; 3:5; 4:5 6; 6:7; 7 unsafe; 5:7", nil, greedy, 0, 0, "0 1 3 5 7 unsafe|0 2 4 5 7 unsafe|0 2 4 6 7 unsafe"},
+		{"the way to an unsafe state is shortest", "0:1 2; 1:3; 2:4; 3:4; 4 unsafe", nil, greedy, 0, 0, "0 2 4 unsafe"},
 		{"an empty layer", "0:1 2; 1:0; 2:1", nil, greedy, 0, 0, "0 exhausted"},
 		{"an empty layer within the lookahead", "0:1 2; 1:0; 2:1", nil, sampling, 2, 0, "0 exhausted"},
 		{"goals are not expanded", "0:1 2; 1 goal; 2 goal", nil, greedy, 0, 0, "0 exhausted"},
@@ -466,9 +466,11 @@ func (r *reference) possible(run algorithms.Run) bool {
 		if !start[i] {
 			continue
 		}
-		end := r.end(s, r.o.MaxSteps-i)
-		if end != "" {
-			return i == last && strings.HasSuffix(runString(run), " "+end)
+		if end := r.end(s, r.o.MaxSteps-i); end != "" {
+			if i == last {
+				return strings.HasSuffix(runString(run), " "+end)
+			}
+			continue
 		}
 		for x := range r.continuation(s, r.o.MaxSteps-i) {
 			if j := i + x.steps; j <= last && run.States[j] == x.s {
@@ -696,9 +698,10 @@ func TestReplayRejectsMutations(t *testing.T) {
 	for seed := range uint64(4000) {
 		rng := newRand(seed)
 		cfg := enginetest.SmallConfig(rng)
-		cfg.Unsafe /= 3
+		cfg.Unsafe, cfg.NoDecision = cfg.Unsafe/3, 0
 		sys := enginetest.Random(rng, cfg)
 		o, h := randomFuzzing(rng, cfg.States)
+		o.MaxSteps = 50
 		run, err := newFuzzer(t, sys, h, o).Run(t.Context(), 0, from(engine.StateID(rng.IntN(cfg.States))))
 		must(t, err)
 		n := len(run.States)
@@ -708,25 +711,30 @@ func TestReplayRejectsMutations(t *testing.T) {
 		i := rng.IntN(n - 1)
 		state := engine.StateID(rng.IntN(cfg.States))
 		for name, mutate := range map[string]func(p *algorithms.Path){
-			"none":              func(*algorithms.Path) {},
-			"state":             func(p *algorithms.Path) { p.States[i] = state },
-			"last state":        func(p *algorithms.Path) { p.States[n-1] = state },
-			"action":            func(p *algorithms.Path) { p.Actions[i]++ },
-			"no action":         func(p *algorithms.Path) { p.Actions[i] = -1 },
-			"order":             func(p *algorithms.Path) { p.States[i], p.States[i+1] = p.States[i+1], p.States[i] },
-			"reversed":          func(p *algorithms.Path) { slices.Reverse(p.States); slices.Reverse(p.Actions) },
-			"step left out":     func(p *algorithms.Path) { p.States = slices.Delete(p.States, i, i+1); p.Actions = slices.Delete(p.Actions, i, i+1) },
-			"first left out":    func(p *algorithms.Path) { p.States, p.Actions = p.States[1:], p.Actions[1:] },
-			"last left out":     func(p *algorithms.Path) { p.States, p.Actions = p.States[:n-1], p.Actions[:n-2] },
-			"extended":          func(p *algorithms.Path) { p.States, p.Actions = append(p.States, state), append(p.Actions, 0) },
-			"state added":       func(p *algorithms.Path) { p.States = append(p.States, state) },
-			"states left out":   func(p *algorithms.Path) { p.States = p.States[:1] },
-			"no states":         func(p *algorithms.Path) { p.States = nil },
-			"actions left out":  func(p *algorithms.Path) { p.Actions = p.Actions[:n-2] },
-			"nothing is left":   func(p *algorithms.Path) { *p = algorithms.Path{} },
-			"action repeated":   func(p *algorithms.Path) { p.Actions = append(p.Actions, 0) },
-			"state of nowhere":  func(p *algorithms.Path) { p.States[n-1] = p.States[0] },
-			"everything twice":  func(p *algorithms.Path) { p.States, p.Actions = append(p.States, p.States...), append(append(p.Actions, 0), p.Actions...) },
+			"none":       func(*algorithms.Path) {},
+			"state":      func(p *algorithms.Path) { p.States[i] = state },
+			"last state": func(p *algorithms.Path) { p.States[n-1] = state },
+			"action":     func(p *algorithms.Path) { p.Actions[i]++ },
+			"no action":  func(p *algorithms.Path) { p.Actions[i] = -1 },
+			"order":      func(p *algorithms.Path) { p.States[i], p.States[i+1] = p.States[i+1], p.States[i] },
+			"reversed":   func(p *algorithms.Path) { slices.Reverse(p.States); slices.Reverse(p.Actions) },
+			"step left out": func(p *algorithms.Path) {
+				p.States = slices.Delete(p.States, i, i+1)
+				p.Actions = slices.Delete(p.Actions, i, i+1)
+			},
+			"first left out":   func(p *algorithms.Path) { p.States, p.Actions = p.States[1:], p.Actions[1:] },
+			"last left out":    func(p *algorithms.Path) { p.States, p.Actions = p.States[:n-1], p.Actions[:n-2] },
+			"extended":         func(p *algorithms.Path) { p.States, p.Actions = append(p.States, state), append(p.Actions, 0) },
+			"state added":      func(p *algorithms.Path) { p.States = append(p.States, state) },
+			"states left out":  func(p *algorithms.Path) { p.States = p.States[:1] },
+			"no states":        func(p *algorithms.Path) { p.States = nil },
+			"actions left out": func(p *algorithms.Path) { p.Actions = p.Actions[:n-2] },
+			"nothing is left":  func(p *algorithms.Path) { *p = algorithms.Path{} },
+			"action repeated":  func(p *algorithms.Path) { p.Actions = append(p.Actions, 0) },
+			"state of nowhere": func(p *algorithms.Path) { p.States[n-1] = p.States[0] },
+			"everything twice": func(p *algorithms.Path) {
+				p.States, p.Actions = append(p.States, p.States...), append(append(p.Actions, 0), p.Actions...)
+			},
 			"start in the last": func(p *algorithms.Path) { p.States[0] = p.States[n-1] },
 		} {
 			path := algorithms.Path{States: slices.Clone(run.States), Actions: slices.Clone(run.Actions)}
@@ -900,11 +908,11 @@ func TestCampaignsDoNotDependOnWorkers(t *testing.T) {
 					}
 					checkReport(t, what, sp, c, r, report)
 				}
-				c.Fuzz.Seed++
+				c.Fuzz.Seed, c.Progress = 4, nil
 				sp, r, err := i.campaign(t, t.Context(), c)
 				must(t, err)
-				// Started from each state, what is greedy and deterministic leaves nothing to chance.
-				if got := runStrings(sp, r.Runs); slices.Equal(got, want) && !(each && name == "one-way-line-det") {
+				// From given starts a greedy run may leave nothing to chance.
+				if got := runStrings(sp, r.Runs); slices.Equal(got, want) && !each {
 					t.Errorf("%s, %s: the same runs for another seed", name, strategy)
 				}
 			}
@@ -1005,7 +1013,7 @@ func TestUniformShares(t *testing.T) {
 			list = append(list, s)
 		}
 		for _, s := range list {
-			sum += ref.ends(s, 60)["unsafe"]
+			sum += ref.ends(s, 400)["unsafe"]
 			uniform[sp.Describe(s)] = 1 / float64(len(list))
 		}
 		if exact := sum / float64(len(list)); math.Abs(exact-want) > 0.00005 {
@@ -1098,7 +1106,8 @@ func TestCampaignCancelled(t *testing.T) {
 	must(t, err)
 	whole := runStrings(sp, r.Runs)
 	for _, c.Workers = range []int{1, 2, 5} {
-		for _, after := range []int{0, 1, 70} {
+		most := 0
+		for _, after := range []int{0, 1, 70, 71, 72, 73} {
 			ctx, cancel := context.WithCancel(t.Context())
 			c.Progress = func(done, _ int) {
 				if done == after {
@@ -1110,13 +1119,18 @@ func TestCampaignCancelled(t *testing.T) {
 			}
 			sp, r, err := i.campaign(t, ctx, c)
 			n := len(r.Runs)
-			if err == nil || n > after+c.Workers || n < after-c.Workers || c.Workers == 1 && n != after {
+			if err == nil || n > after+c.Workers || c.Workers == 1 && n != after {
 				t.Errorf("%d workers: %d runs and error %v, cancelled after %d", c.Workers, n, err, after)
 			}
 			if !slices.Equal(runStrings(sp, r.Runs), whole[:n]) {
 				t.Errorf("%d workers, cancelled after %d: the runs differ", c.Workers, after)
 			}
+			most = max(most, n)
 			cancel()
+		}
+		// One slow run may hold back those behind it, but not every time.
+		if most < 20 {
+			t.Errorf("%d workers: at most %d of 70 runs were returned", c.Workers, most)
 		}
 	}
 }

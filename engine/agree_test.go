@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"fuzzsafe/algorithms"
@@ -93,19 +94,18 @@ type twins struct {
 	byEdge, byLabel *engine.Space
 }
 
-func newTwins(t testing.TB, doc *jani.Document, given map[string]*jani.Expr, task *jani.Task) *twins {
-	t.Helper()
+func newTwins(doc *jani.Document, given map[string]*jani.Expr, task *jani.Task) (*twins, error) {
 	tw := &twins{model: task.Model}
 	var err error
 	if tw.in, err = interp.New(doc, given); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	for mode, sp := range map[engine.ChoiceMode]**engine.Space{engine.ByEdge: &tw.byEdge, engine.ByLabel: &tw.byLabel} {
-		if *sp, err = engine.NewSpace(context.Background(), task, engine.Options{Choice: mode}); err != nil {
-			t.Fatal(err)
-		}
+	ctx := context.Background()
+	if tw.byEdge, err = engine.NewSpace(ctx, task, engine.Options{Choice: engine.ByEdge}); err != nil {
+		return nil, err
 	}
-	return tw
+	tw.byLabel, err = engine.NewSpace(ctx, task, engine.Options{})
+	return tw, err
 }
 
 // compare expands a state both ways. It returns the successors by the interpreter, and
@@ -272,7 +272,10 @@ func TestAgreePlanning(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := planning(t, c.name)
-			tw := newTwins(t, p.doc, p.given, p.task)
+			tw, err := newTwins(p.doc, p.given, p.task)
+			if err != nil {
+				t.Fatal(err)
+			}
 			start := slices.Clone(p.task.Model.Initial.States)
 			if c.starts > 0 {
 				set, err := algorithms.NewStarts(p.task.Model, p.task.Start, algorithms.StartsOptions{})
@@ -305,46 +308,120 @@ func TestAgreePlanning(t *testing.T) {
 	}
 }
 
-// agreeOnRandom compares one random model. It reports false if the model is not
-// accepted, which happens where a constant is out of its bounds.
-func agreeOnRandom(t *testing.T, text string, limit int) (accepted bool, states, failed int, err error) {
+// tally counts what random models have shown.
+type tally struct {
+	models, rejected, states, failed, lazy int
+}
+
+// random compares one random model on up to limit states.
+func (n *tally) random(text string, limit int) error {
+	n.models++
 	doc, err := jani.Parse(jani.NewSource("random", []byte(text)), jani.Limits{})
 	if err != nil {
-		return false, 0, 0, fmt.Errorf("not parsed: %w", err)
+		return err
 	}
+	in, err := interp.New(doc, nil)
+	if err != nil {
+		return err
+	}
+	initial, initialErr := in.InitialStates(limit)
 	m, err := jani.Compile(doc, nil)
 	if err != nil {
-		return false, 0, 0, nil
+		n.rejected++
+		switch {
+		// Constants that are wrong wherever they stand.
+		case strings.Contains(err.Error(), "the array has no such element"),
+			strings.Contains(err.Error(), "not from 0 to 1"):
+			return nil
+		case strings.Contains(err.Error(), "no initial state") && len(initial) == 0, initialErr != nil:
+			return nil
+		}
+		return err
 	}
-	tw := newTwins(t, doc, nil, &jani.Task{Model: m})
-	initial, err := tw.in.InitialStates(limit)
+	tw, err := newTwins(doc, nil, &jani.Task{Model: m})
 	if err != nil {
-		return true, 0, 0, nil
+		return err
 	}
-	var start [][]jani.Value
-	for _, s := range initial {
-		start = append(start, tw.in.Values(s))
+	if _, lazy := tw.byEdge.CompositeEdges(); lazy {
+		n.lazy++
 	}
-	states, failed, err = tw.walk(start, limit, false)
-	return true, states, failed, err
+	if initialErr != nil {
+		return nil // too many, or a restriction that cannot be evaluated
+	}
+	start, err := tw.initial(initial)
+	if err != nil {
+		return err
+	}
+	states, failed, err := tw.walk(start, limit, false)
+	n.states += states
+	n.failed += failed
+	return err
+}
+
+// initial compares the set of initial states with those that the interpreter finds,
+// and, if it is given by a condition, states that differ from these in one variable.
+func (tw *twins) initial(list []interp.State) ([][]jani.Value, error) {
+	var states [][]jani.Value
+	known := map[string]bool{}
+	for _, s := range list {
+		states = append(states, tw.in.Values(s))
+		known[fmt.Sprint(tw.in.Values(s))] = true
+	}
+	set := tw.model.Initial
+	if set.States != nil {
+		if !reflect.DeepEqual(set.States, states) {
+			return nil, fmt.Errorf("initial states %v, the interpreter has %v", set.States, states)
+		}
+		return states, nil
+	}
+	check := func(values []jani.Value) error {
+		if is, err := set.Cond.Eval(values); err != nil || is.Bool() != known[fmt.Sprint(values)] {
+			return fmt.Errorf("the condition for initial states is %v, error %v, in %v", is, err, values)
+		}
+		return nil
+	}
+	for _, s := range states {
+		if err := check(s); err != nil {
+			return nil, err
+		}
+		for i, x := range tw.model.Vars {
+			for v := x.Lower; v <= x.Upper && v-x.Lower < 10 && x.Finite(); v++ {
+				other := slices.Clone(s)
+				other[i] = jani.Value(v)
+				if err := check(other); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return states, nil
 }
 
 func TestAgreeRandom(t *testing.T) {
 	const seed = 1
-	var models, rejected, states, failed int
-	for i := range uint64(4000) {
-		r := &randomModel{Rand: rand.New(rand.NewPCG(seed, i))}
-		text := r.model(0)
-		ok, n, bad, err := agreeOnRandom(t, text, 150)
-		if err != nil {
-			t.Fatalf("seed %d, model %d: %v\n%s", seed, i, err, text)
-		}
-		models++
-		states += n
-		failed += bad
-		if !ok {
-			rejected++
-		}
+	for _, c := range []struct {
+		name                string
+		models, wide, limit int
+	}{
+		{"small", 4000, 0, 150},
+		{"listed synchronisations", 60, 6, 30}, // 216 composite edges
+		{"lazy synchronisations", 100, 8, 30},  // 512
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var n tally
+			for i := range uint64(c.models) {
+				text := (&randomModel{Rand: rand.New(rand.NewPCG(seed, i))}).model(c.wide)
+				if err := n.random(text, c.limit); err != nil {
+					t.Fatalf("seed %d, model %d: %v\n%s", seed, i, err, text)
+				}
+			}
+			t.Logf("%+v", n)
+			if n.rejected > n.models/10 || n.states < 2*n.models || n.failed == 0 || n.failed > n.states/4 {
+				t.Errorf("the random models are not what they should be: %+v", n)
+			}
+			if lazy := c.wide > 6; lazy != (n.lazy > 0) {
+				t.Errorf("%d models with lazy synchronisations", n.lazy)
+			}
+		})
 	}
-	t.Logf("%d models, %d of them rejected; %d states, %d of them with an error", models, rejected, states, failed)
 }

@@ -12,6 +12,7 @@ import (
 type randomModel struct {
 	*rand.Rand
 	vars   []randomVar // in scope
+	own    []randomVar // assigned to, of a wide model
 	params []string    // names of constants
 	depth  int         // of the expression being drawn
 	// fail is the probability that an operand or a value is drawn without care.
@@ -354,6 +355,9 @@ func (r *randomModel) assignments() []any {
 	list := []any{}
 	for range r.IntN(4) {
 		v := pick(r, r.vars...)
+		if len(r.own) > 0 {
+			v = pick(r, r.own...)
+		}
 		a := object{}
 		switch {
 		case v.dims != nil && r.chance(0.25):
@@ -393,8 +397,9 @@ func (r *randomModel) destinations(locations int) []any {
 	probabilities := [][]any{{nil}, {nil}, {1}, {0.5, 0.5}, {0, 1}, {0.25, 0.75, 0}, {0.1, 0.2, 0.7}}
 	list := pick(r, probabilities...)
 	switch {
-	case r.chance(r.fail / 4): // may not sum to 1
-		list = []any{r.real(), r.real()}
+	case len(r.of("int")) > 0 && r.chance(r.fail/4): // may be no probability
+		p := op("/", r.ref(pick(r, r.of("int")...)), 2)
+		list = []any{p, op("-", 1, p)}
 	case r.chance(0.15):
 		p := object{"op": "ite", "if": r.bool(), "then": pick[any](r, 0.5, 1, 0), "else": pick[any](r, 0.25, 1.0)}
 		list = []any{p, op("-", 1, p)}
@@ -423,6 +428,9 @@ func (r *randomModel) automaton(name string, labels []string, edges int) object 
 		variables = append(variables, r.declare(v))
 		r.vars = append(r.vars[:len(r.vars):len(r.vars)], v)
 	}
+	if r.own = nil; edges > 6 && r.chance(0.9) { // participants that do not contradict each other
+		r.own = r.vars[len(globals):]
+	}
 	var locations, initial, list []any
 	n := 1 + r.IntN(3)
 	for i := range n {
@@ -436,7 +444,7 @@ func (r *randomModel) automaton(name string, labels []string, edges int) object 
 		e := object{"location": fmt.Sprint("l", r.IntN(n)), "destinations": r.destinations(n)}
 		if i < len(labels) {
 			e["action"] = labels[i]
-		} else if r.chance(0.6) {
+		} else if edges > 6 || r.chance(0.6) {
 			e["action"] = pick(r, labels...)
 		}
 		if r.chance(0.7) {
@@ -445,7 +453,7 @@ func (r *randomModel) automaton(name string, labels []string, edges int) object 
 		list = append(list, e)
 	}
 	a := object{"name": name, "variables": variables, "locations": locations, "initial-locations": initial, "edges": list}
-	if r.chance(0.1) {
+	if r.chance(0.05) {
 		a["restrict-initial"] = object{"exp": r.bool()}
 	}
 	return a
@@ -470,6 +478,7 @@ func (r *randomModel) model(wide int) string {
 	count, edges := 1+r.IntN(3), 1+r.IntN(6)
 	if wide > 0 {
 		labels, count, edges = labels[:1], 3, wide
+		r.fail /= 4 // each of many edges may fail
 	}
 	for _, l := range labels {
 		actions = append(actions, object{"name": l})
@@ -512,7 +521,7 @@ func (r *randomModel) model(wide int) string {
 			delete(m, key)
 		}
 	}
-	if r.chance(0.1) {
+	if r.chance(0.05) {
 		m["restrict-initial"] = object{"exp": r.bool()}
 	}
 	var text bytes.Buffer

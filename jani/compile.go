@@ -430,6 +430,9 @@ func (r resolver) assignment(c *compiler, a Assignment) ([]ModelAssignment, erro
 		if t.Op != OpVar && t.Op != OpElem {
 			return nil, r.fail(a.Ref.Pos, "only variables can be assigned to")
 		}
+		if t.Op == OpElem && t.Len == 0 {
+			return nil, r.fail(a.Ref.Pos, "the array has no such element")
+		}
 		x := &c.model.Vars[t.Var]
 		if v := values[i]; v.Op == OpConst {
 			if _, wrong := constValue(x, v); wrong != "" {

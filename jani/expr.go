@@ -68,7 +68,7 @@ type Expr struct {
 	Args []*Expr
 	Name string
 	Var  VarID
-	Len  int   // OpBound: number of elements; OpElem: number of variables it may mean
+	Len  int   // OpBound: number of elements; OpElem: number of variables it may mean, 0 if it always fails
 	Dims []int // OpArray: the shape, outermost first
 	Int  int64
 	Real float64

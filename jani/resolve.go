@@ -201,9 +201,12 @@ func (r resolver) access(e *Expr) (*Expr, error) {
 	}
 	if base.Kind == KindArray && base.Op == OpArray {
 		n, size := base.Dims[0], product(base.Dims[1:])
+		flat := &Expr{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: e.Pos}
 		if index.Op == OpConst {
 			if index.Int < 0 || index.Int >= int64(n) {
-				return nil, r.fail(index.Pos, "index %d is out of range: the array has %d elements", index.Int, n)
+				// An error only if it is evaluated: a condition may guard it, as in
+				// "ac" with ite(i < 2, a[i + 1], 0). No element is ever read.
+				return arrayElem(e.Pos, base.Args[0].Kind, 0, 0, base.Dims[1:], flat), nil
 			}
 			part := base.Args[int(index.Int)*size : (int(index.Int)+1)*size]
 			if len(base.Dims) == 1 {
@@ -216,7 +219,6 @@ func (r resolver) access(e *Expr) (*Expr, error) {
 				return nil, unsupported(e.Pos, "%s: a computed index into an array that is not a variable", r.at)
 			}
 		}
-		flat := &Expr{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: e.Pos}
 		return arrayElem(e.Pos, base.Args[0].Kind, base.Args[0].Var, len(base.Args), base.Dims[1:], flat), nil
 	}
 	if base.Kind == KindArray && base.Op == OpElem { // further index of a[i][j] with computed i

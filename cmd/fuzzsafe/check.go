@@ -85,6 +85,7 @@ func (env *environment) checkCommand() *cli.Command {
 			&cli.IntFlag{Name: "draw", Aliases: []string{"n"}, Usage: "decide `N` start states drawn at random instead of all"},
 			&cli.BoolFlag{Name: "severity", Usage: "also find how many decisions of the policy must change"},
 			&cli.IntFlag{Name: "max-severity", Value: 16, Usage: "largest severity to tell apart from ∞"},
+			&cli.IntFlag{Name: "severity-effort", Value: -1, Usage: "bound on the search for one severity; negative: none"},
 			&cli.Int64Flag{Name: "max-states", Usage: "end when `N` states are stored (default: no limit)"},
 		)...),
 		Action: func(c *cli.Context) error {
@@ -193,7 +194,7 @@ func (s *session) check() error {
 		return err
 	}
 	severities, err := algorithms.NewFaultAnalysis(sp, nil, algorithms.FaultOptions{Solver: solver, Radius: algorithms.Infinite,
-		MaxSeverity: algorithms.Radius(s.flags.Int("max-severity"))})
+		MaxSeverity: algorithms.Radius(s.flags.Int("max-severity")), SeverityEffort: s.flags.Int("severity-effort")})
 	if err != nil {
 		return usage("--max-severity: %v", err)
 	}

@@ -29,6 +29,7 @@ func faultFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "stop-at-first", Usage: "end the analysis of a path at its first fault"},
 		&cli.StringFlag{Name: "order", Value: "reverse", Usage: "`ORDER` in which the states of a path are taken: reverse or forward"},
 		&cli.IntFlag{Name: "max-severity", Value: 16, Usage: "largest severity of faults to tell apart from ∞; negative: none"},
+		&cli.IntFlag{Name: "severity-effort", Value: algorithms.DefaultSeverityEffort, Usage: "bound on the search for one severity; negative: none"},
 		&cli.BoolFlag{Name: "fresh", Usage: "share nothing between the states of a path, to measure what sharing saves"},
 	)
 }
@@ -65,6 +66,7 @@ func (s *session) faultOptions() (o algorithms.FaultOptions, err error) {
 	if o.MaxSeverity = algorithms.Radius(s.flags.Int("max-severity")); o.MaxSeverity > algorithms.MaxRadius {
 		return o, usage("--max-severity %d: it is at most %d", o.MaxSeverity, algorithms.MaxRadius)
 	}
+	o.SeverityEffort = s.flags.Int("severity-effort")
 	if s.policy == nil {
 		o.MaxSeverity = -1 // nothing to deviate from
 	}
