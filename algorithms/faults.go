@@ -28,6 +28,9 @@ type FaultOptions struct {
 	// exponentially with the radius. Where the bound is reached, the severity is a lower
 	// bound (SeverityAtLeast).
 	SeverityEffort int
+	// Alternatives also finds, for the radius ∞, the safe alternatives of each distinct
+	// fault.
+	Alternatives bool
 	// Fresh decides every state with a decider and a Space of its own, sharing nothing:
 	// to measure what the sharing saves.
 	Fresh bool

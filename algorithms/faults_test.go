@@ -4,16 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fuzzsafe/algorithms"
 	"fuzzsafe/engine"
 	"fuzzsafe/engine/enginetest"
 	"fuzzsafe/jani"
+	"fuzzsafe/nnpolicy"
 )
 
 // table is a policy under test that follows the decisions of a little system.
@@ -146,25 +152,18 @@ func unsafePaths(rng *rand.Rand, sys *enginetest.System) (paths []algorithms.Pat
 type expected struct {
 	sys      *enginetest.System
 	safe     []bool // r-safe
-	severity []string
+	severity []int  // of states that are safe; unbounded for ∞
 }
 
-func expect(sys *enginetest.System, r algorithms.Radius, maxSeverity int) expected {
-	e := expected{sys: sys}
-	n := sys.NumStates()
-	infinite, finite := enginetest.Fixpoint(sys, -1), enginetest.Fixpoint(sys, n)
+const unbounded = math.MaxInt
+
+func expect(sys *enginetest.System, r algorithms.Radius) expected {
+	e := expected{sys: sys, severity: enginetest.Fixpoint(sys, sys.NumStates())}
 	for s, j := range enginetest.Fixpoint(sys, int(r)) {
 		e.safe = append(e.safe, j < ceiling(r))
-		severity := "inf" // no finite value of J* reaches the number of states
-		switch {
-		case maxSeverity < 0 || infinite[s] == 1:
-			severity = ""
-		case finite[s] <= maxSeverity:
-			severity = fmt.Sprint(finite[s])
-		case finite[s] <= n:
-			severity = fmt.Sprintf(">%d", maxSeverity)
+		if e.severity[s] > sys.NumStates() { // no finite value of J* reaches that
+			e.severity[s] = unbounded
 		}
-		e.severity = append(e.severity, severity)
 	}
 	return e
 }
@@ -191,9 +190,36 @@ func (e expected) fault(s engine.StateID, action int) (unsafe []engine.StateID) 
 	return unsafe
 }
 
-// sameSeverity compares a severity with the expected one: that it is ∞ may remain open.
-func sameSeverity(got, want string, maxSeverity int) bool {
-	return got == want || want == "inf" && got == fmt.Sprintf(">%d", maxSeverity)
+// alternatives returns the actions of s that keep to safe states.
+func (e expected) alternatives(s engine.StateID) (names []string) {
+	n, _ := e.sys.NumActions(s)
+	for a := range n {
+		outcomes, _ := e.sys.Outcomes(s, a)
+		if !slices.ContainsFunc(outcomes, func(t engine.StateID) bool { return !e.safe[t] }) {
+			names = append(names, fmt.Sprintf("a%d", a))
+		}
+	}
+	return names
+}
+
+// checkSeverity compares the severity of a safe state with the expected one: that it is ∞
+// may remain open, and of a search that was given up there is at most a lower bound.
+func checkSeverity(got algorithms.Severity, want int, o algorithms.FaultOptions) error {
+	ok := false
+	switch got.Kind {
+	case algorithms.SeverityUnknown:
+		ok = o.MaxSeverity < 0 || o.SeverityEffort >= 0
+	case algorithms.SeverityExact:
+		ok = int(got.Least) == want && got.Least <= o.MaxSeverity
+	case algorithms.SeverityInfinite:
+		ok = want == unbounded && o.MaxSeverity >= 0
+	case algorithms.SeverityAtLeast:
+		ok = int(got.Least) <= want && (got.Least == o.MaxSeverity+1 || o.SeverityEffort >= 0)
+	}
+	if !ok {
+		return fmt.Errorf("severity %+v, want %d", got, want)
+	}
+	return nil
 }
 
 // check compares the analysis of one path, given in numbers of the little system.
@@ -242,8 +268,8 @@ func (e expected) check(num numbering, p algorithms.Path, got algorithms.PathFau
 		if !slices.Equal(unsafe, faults[f.Index]) || num.original(f.State) != s || f.Action != p.Actions[f.Index] {
 			return fmt.Errorf("fault %+v in state %d with the outcomes %v that are not safe, want %v", f, s, unsafe, faults[f.Index])
 		}
-		if severity := f.Severity.String(); !sameSeverity(severity, e.severity[s], int(o.MaxSeverity)) {
-			return fmt.Errorf("severity %q in state %d, want %q", severity, s, e.severity[s])
+		if err := checkSeverity(f.Severity, e.severity[s], o); err != nil {
+			return fmt.Errorf("state %d: %w", s, err)
 		}
 	}
 	if !slices.Equal(found, places) {
@@ -257,13 +283,16 @@ func faultVariants(rng *rand.Rand, r algorithms.Radius, states int) []algorithms
 	names := algorithms.DeciderNames()
 	var list []algorithms.FaultOptions
 	for _, severity := range []algorithms.Radius{-1, 0, 3, algorithms.Radius(states)} {
-		list = append(list, algorithms.FaultOptions{Solver: names[rng.IntN(len(names))], Radius: r, MaxSeverity: severity})
+		list = append(list, algorithms.FaultOptions{Radius: r, MaxSeverity: severity, SeverityEffort: -1})
 	}
 	for _, o := range []algorithms.FaultOptions{
 		{}, {Forward: true}, {StopAtFirst: true}, {Forward: true, StopAtFirst: true}, {Fresh: true}, {Fresh: true, Forward: true, StopAtFirst: true},
 	} {
-		o.Solver, o.Radius, o.MaxSeverity = names[rng.IntN(len(names))], r, 2
+		o.Radius, o.MaxSeverity, o.SeverityEffort = r, 2, []int{-1, -1, 0, 1, 5, 20}[rng.IntN(6)]
 		list = append(list, o)
+	}
+	for i := range list {
+		list[i].Solver, list[i].Alternatives = names[rng.IntN(len(names))], rng.IntN(2) == 0
 	}
 	list[len(list)-1].Solver = "" // the default
 	return list
@@ -290,17 +319,20 @@ func TestFaultsAgreeWithFixpoint(t *testing.T) {
 			continue
 		}
 		inst := modelOf(t, sys)
+		sp := inst.space(t, t.Context())
+		num := numbering{sp, inst.policy.Inputs()[0]}
+		fork := func() *engine.Space { return sp.Fork(t.Context(), inst.clone()) }
+		var runs []algorithms.Run
+		for i, p := range paths {
+			runs = append(runs, algorithms.Run{Index: 10 + i, End: algorithms.RunUnsafe, Path: num.path(t, p)})
+		}
 		for _, r := range []algorithms.Radius{algorithms.Infinite, 0, 1, 2} {
 			for _, o := range faultVariants(rng, r, cfg.States) {
-				what := fmt.Sprintf("seed %d, %+v", seed, o)
-				e := expect(sys, r, int(o.MaxSeverity))
-				sp := inst.space(t, t.Context())
-				num := numbering{sp, inst.policy.Inputs()[0]}
-				fork := func() *engine.Space { return sp.Fork(t.Context(), inst.clone()) }
-				var runs []algorithms.Run
-				for i, p := range paths {
-					runs = append(runs, algorithms.Run{Index: 10 + i, End: algorithms.RunUnsafe, Path: num.path(t, p)})
+				if o.Fresh && rng.IntN(8) > 0 { // every state needs a Space of its own
+					continue
 				}
+				what := fmt.Sprintf("seed %d, %+v", seed, o)
+				e := expect(sys, r)
 				calls := 0
 				report, details, err := algorithms.FindFaults(t.Context(), sp, fork, runs, o, func(done, faults int) {
 					if calls++; done != calls {
@@ -332,11 +364,21 @@ func TestFaultsAgreeWithFixpoint(t *testing.T) {
 				if err := checkFaults(sp, runs, details, report, o); err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
+				for i, f := range report.Faults {
+					want := []string(nil)
+					if o.Alternatives && r == algorithms.Infinite {
+						want = e.alternatives(num.original(report.Fault(i).State))
+					}
+					if !slices.Equal(f.Alternatives, want) {
+						t.Fatalf("%s: alternatives %v to %v in %s, want %v", what, f.Alternatives, f.Action, f.State, want)
+					}
+					count[fmt.Sprintf("%d alternatives", min(2, len(want)))]++
+				}
 			}
 		}
 	}
 	for _, kind := range []string{"unsafe start", "unavoidable", "several faults", "several outcomes",
-		"severity ", "severity 1", "severity 2", "severity >0", "severity >2", "severity inf"} {
+		"severity ", "severity 1", "severity 2", "severity >0", "severity >2", "severity inf", "1 alternatives", "2 alternatives"} {
 		if count[kind] < int(systems)/8 {
 			t.Errorf("the random systems are too uniform: %v", count)
 		}
@@ -465,7 +507,7 @@ func TestFaultsWithLimits(t *testing.T) {
 		sys := enginetest.Random(rng, cfg)
 		paths := unsafePaths(rng, sys)
 		inst := modelOf(t, sys)
-		e := expect(sys, algorithms.Infinite, -1)
+		e := expect(sys, algorithms.Infinite)
 		for limit := int64(1); limit < int64(cfg.States); limit += 3 {
 			sp, err := engine.NewSpace(t.Context(), inst.task, engine.Options{Policy: inst.policy, Unfiltered: true, Limits: engine.Limits{MaxStates: limit}})
 			must(t, err)
@@ -534,11 +576,20 @@ func TestFaultsCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || report.Complete || report.PathCount != after+1 || len(details) != after+1 {
 		t.Fatalf("%d of %d paths analysed, complete: %v, %v", report.PathCount, len(runs), report.Complete, err)
 	}
-	if n := details[after].Count(algorithms.Unknown); n != len(details[after].Verdicts) || len(details[after].Faults) > 0 {
-		t.Errorf("the path after the cancellation has verdicts %v", details[after].Verdicts)
-	}
-	whole, _, err := algorithms.FindFaults(t.Context(), sp, nil, runs, o, nil)
+	whole, all, err := algorithms.FindFaults(t.Context(), sp, nil, runs, o, nil)
 	must(t, err)
+	// What is known from earlier paths needs no context.
+	unknown := 0
+	for i, v := range details[after].Verdicts {
+		if v == algorithms.Unknown {
+			unknown++
+		} else if v != all[after].Verdicts[i] {
+			t.Errorf("state %d of the path after the cancellation is %s, want %s", i, v, all[after].Verdicts[i])
+		}
+	}
+	if unknown == 0 {
+		t.Errorf("the path after the cancellation was analysed")
+	}
 	for i := range after {
 		if fmt.Sprint(report.Paths[i]) != fmt.Sprint(whole.Paths[i]) {
 			t.Errorf("path %d: %+v, want %+v", i, report.Paths[i], whole.Paths[i])
@@ -553,38 +604,86 @@ func TestFaultsCancelled(t *testing.T) {
 	}
 }
 
-// SafeAlternatives are the actions that keep to safe states.
-func TestSafeAlternatives(t *testing.T) {
-	none, several := 0, 0
-	for seed := range uint64(100) {
-		rng := newRand(seed)
-		sys := enginetest.Random(rng, enginetest.SmallConfig(rng))
-		inst := modelOf(t, sys)
-		sp := inst.space(t, t.Context())
-		num := numbering{sp, inst.policy.Inputs()[0]}
-		j := enginetest.Fixpoint(sys, -1)
-		d := newDecider(t, "local", sp, algorithms.Infinite)
-		for s := range engine.StateID(sys.NumStates()) {
-			var want []int
-			n, _ := sys.NumActions(s)
-			for a := range n {
-				outcomes, _ := sys.Outcomes(s, a)
-				if !slices.ContainsFunc(outcomes, func(t engine.StateID) bool { return j[t] == 1 }) {
-					want = append(want, a)
-				}
-			}
-			got, err := algorithms.SafeAlternatives(t.Context(), sp, d, num.intern(t, s))
-			if err != nil || !slices.Equal(got, want) {
-				t.Fatalf("seed %d, state %d: alternatives %v, %v, want %v", seed, s, got, err, want)
-			}
-			if len(want) == 0 {
-				none++
-			} else if len(want) > 1 {
-				several++
-			}
+// planning returns an instance of the shared data, with the first property of its
+// property file, and skips the test where it is absent.
+func planning(t testing.TB, name, policy string, constants ...string) *instance {
+	t.Helper()
+	dir := filepath.Join("..", "..", "shared", "data", "planning", name)
+	read := func(file string) []byte {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if errors.Is(err, fs.ErrNotExist) {
+			t.Skipf("the shared data are absent: %v", err)
 		}
+		must(t, err)
+		return text
 	}
-	if none < 100 || several < 100 {
-		t.Errorf("the random systems are too uniform: %d states without alternatives, %d with several", none, several)
+	task := compile(t, read("model.jani"), read("property.jani"), constants...)
+	p, err := nnpolicy.Load(task.Model, filepath.Join(dir, policy+".jani2nnet"))
+	must(t, err)
+	return &instance{task, p, func() engine.Policy { return p.Clone() }, false}
+}
+
+// Numbers of the reference system for a network drawn at random.
+func TestFaultsOfOneWayLine(t *testing.T) {
+	i := planning(t, "one_way_line_15_10", "random_32_32")
+	sp, r, err := i.campaign(t, t.Context(), algorithms.Campaign{Fuzz: algorithms.FuzzOptions{Strategy: algorithms.Uniform}, Each: true, Workers: 2})
+	must(t, err)
+	report := algorithms.NewFuzzReport(sp, algorithms.Campaign{}, r, 0, nil)
+	if report.Runs != 1000 || report.Unsafe != 971 || report.UnsafePathStates != 12_111 {
+		t.Errorf("%d of %d runs are unsafe, with %d states before the unsafe one, want 971 of 1000 with 12,111", report.Unsafe, report.Runs, report.UnsafePathStates)
+	}
+	runs := slices.DeleteFunc(r.Runs, func(r algorithms.Run) bool { return r.End != algorithms.RunUnsafe })
+	o := algorithms.FaultOptions{Radius: algorithms.Infinite, MaxSeverity: -1}
+	faults, details, err := algorithms.FindFaults(t.Context(), sp, nil, runs, o, nil)
+	must(t, err)
+	if err := checkFaults(sp, runs, details, faults, o); err != nil {
+		t.Error(err)
+	}
+	if faults.Total.Faults != 971 || faults.Distinct.Faults != 816 || faults.WithFault != 971 || faults.Unavoidable != 0 || faults.Total.States != 12_111 {
+		t.Errorf("%+v and %+v on %d paths, %d unavoidable, want 971 faults of which 816 are distinct",
+			faults.Total, faults.Distinct, faults.WithFault, faults.Unavoidable)
+	}
+}
+
+// The reference system's verdicts, queried in the order of the file.
+func TestVerdictsOfReferenceSystem(t *testing.T) {
+	for _, test := range []struct {
+		name, policy string
+		constants    []string
+		solvers      string
+		safe, unsafe int
+	}{
+		{"blocksworld_4_3", "random_32_32", []string{"failing_probability=0.5", "item_cost_bound=10"}, "local tarjan", 35, 0},
+		{"blocksworld_6_5", "random_32_32", nil, "local tarjan", 46, 0},
+		{"linetrack", "random_32_32", nil, "local tarjan attractor", 47, 0},
+		{"mod_linetrack_icy_park", "random_32_32", nil, "local tarjan", 125, 17},
+		{"one_way_line_15_10", "trained_64_64", nil, "local tarjan attractor", 5270, 4258},
+		{"one_way_line_15_10_nondet", "trained_64_64", nil, "local tarjan attractor", 0, 138},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			i := planning(t, test.name, test.policy, test.constants...)
+			text, err := os.ReadFile(filepath.Join("..", "..", "shared", "data", "planning", test.name, "verdicts.json"))
+			must(t, err)
+			states, err := i.task.Model.ReadStates(jani.NewSource("verdicts.json", text), nil, jani.Limits{})
+			must(t, err)
+			for solver := range strings.FieldsSeq(test.solvers) {
+				sp := i.space(t, t.Context())
+				d := newDecider(t, solver, sp, algorithms.Infinite)
+				start := time.Now()
+				for _, state := range states {
+					s, err := sp.Intern(state.Values)
+					must(t, err)
+					a, err := d.Decide(t.Context(), s)
+					must(t, err)
+					if (a.Verdict == algorithms.Safe) != *state.Safe {
+						t.Errorf("%s: %s is %s, the reference system says safe: %v", solver, sp.Describe(s), a.Verdict, *state.Safe)
+					}
+				}
+				if stats := d.Stats(); stats.Safe != test.safe || stats.Unsafe != test.unsafe {
+					t.Errorf("%s: %d states are safe and %d not, want %d and %d", solver, stats.Safe, stats.Unsafe, test.safe, test.unsafe)
+				}
+				t.Log(solver, time.Since(start), d.Stats(), sp.Stats().States)
+			}
+		})
 	}
 }

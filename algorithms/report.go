@@ -181,6 +181,9 @@ func FindFaults(ctx context.Context, sp *engine.Space, fork func() *engine.Space
 				numbers[f.State] = n
 				r.Faults = append(r.Faults, describeFault(sp, f.Fault))
 				r.Distinct.Faults++
+				if options.Alternatives && options.Radius == Infinite && err == nil {
+					r.Faults[n].Alternatives, err = a.alternatives(ctx, f.State)
+				}
 			}
 			r.Faults[n].Places++
 			p.FaultAt = append(p.FaultAt, FaultPlace{f.Index, n})
@@ -281,24 +284,34 @@ func stateJSON(sp *engine.Space, s engine.StateID) json.RawMessage {
 	return sp.Model().AppendJSON(nil, sp.Values(s))
 }
 
+// alternatives returns the names of the safe alternatives in s.
+func (a *FaultAnalysis) alternatives(ctx context.Context, s engine.StateID) ([]string, error) {
+	safe, err := SafeAlternatives(ctx, a.sp, a.decider, s)
+	names := []string{}
+	for _, i := range safe {
+		names = append(names, a.sp.ActionName(s, i))
+	}
+	return names, err
+}
+
 // SafeAlternatives returns the applicable actions of s all of whose outcomes are safe;
 // decider is for the radius ∞.
-func SafeAlternatives(ctx context.Context, sp *engine.Space, decider Decider, s engine.StateID) ([]int, error) {
-	n, err := sp.NumActions(s)
+func SafeAlternatives(ctx context.Context, sys System, decider Decider, s engine.StateID) ([]int, error) {
+	n, err := sys.NumActions(s)
 	if err != nil {
 		return nil, err
 	}
 	var safe []int
 next:
 	for i := range n {
-		outcomes, err := sp.Outcomes(s, i)
+		outcomes, err := sys.Outcomes(s, i)
 		if err != nil {
-			return nil, err
+			return safe, err
 		}
 		for _, t := range outcomes {
 			a, err := decider.Decide(ctx, t)
 			if err != nil {
-				return nil, err
+				return safe, err
 			}
 			if a.Verdict != Safe {
 				continue next

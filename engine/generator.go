@@ -37,7 +37,8 @@ type generator struct {
 	// conditional marks the rows with conjuncts of their own.
 	conditional []uint64
 	labels      []label
-	hasLazy     bool
+	listed      int          // rows that are composite edges; they come first
+	lazy        [][]rowRange // groups of each vector that is combined at run time
 }
 
 // row is a composite edge, or one edge of a vector that is combined at run time.
@@ -173,8 +174,8 @@ func newGenerator(m *jani.Model) (*generator, error) {
 		label    string
 	}
 	known := map[group]rowRange{}
+	g.listed = len(g.rows)
 	for i, v := range lazyOf {
-		g.hasLazy = true
 		for _, p := range v.Parts {
 			id := group{p.Instance, m.Parts[p.Instance].Edges[p.Edges[0]].Label}
 			r, ok := known[id]
@@ -189,6 +190,7 @@ func newGenerator(m *jani.Model) (*generator, error) {
 			}
 			lazy[i].groups = append(lazy[i].groups, r)
 		}
+		g.lazy = append(g.lazy, lazy[i].groups)
 	}
 	g.words = (len(g.rows) + 63) / 64
 	g.conditional = make([]uint64, g.words)
@@ -346,9 +348,11 @@ type worker struct {
 	*generator
 	evaluator
 	enabled []uint64
-	chosen  []*edge // of the current choice
-	at      []int   // destination per edge of the choice
-	weight  []bool  // destinations of positive probability, of all edges, back to back
+	enables uint64   // how often rows were enabled
+	tested  []uint64 // by first row of a group: enables when its rows were tested last
+	chosen  []*edge  // of the current choice
+	at      []int    // destination per edge of the choice
+	weight  []bool   // destinations of positive probability, of all edges, back to back
 	before  []uint64
 	written []writtenField
 	// out holds the successors of the choices expanded last, back to back.
@@ -361,7 +365,8 @@ type writtenField struct {
 }
 
 func newWorker(g *generator) *worker {
-	return &worker{generator: g, enabled: make([]uint64, g.words), before: make([]uint64, g.layout.words)}
+	return &worker{generator: g, enabled: make([]uint64, g.words), tested: make([]uint64, len(g.rows)),
+		before: make([]uint64, g.layout.words)}
 }
 
 // enable finds the enabled rows of words from..to of the set of rows in state w.
@@ -391,12 +396,44 @@ func (k *worker) enable(w []uint64, from, to int) error {
 		}
 	}
 	k.w = w
-	for j := range enabled {
-		for open := enabled[j] & k.conditional[from+j]; open != 0; open &= open - 1 {
-			r := &k.rows[(from+j)*64+bits.TrailingZeros64(open)]
+	if err := k.test(from*64, min(to*64, k.listed)); err != nil {
+		return err
+	}
+	// As in a listed row, a participant's guards are evaluated only if those before it
+	// can move.
+	k.enables++
+	for _, groups := range k.lazy {
+		for _, g := range groups {
+			if k.tested[g.from] != k.enables {
+				k.tested[g.from] = k.enables
+				if err := k.test(g.from, g.to); err != nil {
+					return err
+				}
+			}
+			if k.next(g.from, g.to) == g.to {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// test evaluates the conjuncts that stay with the candidates among rows from..to, and
+// disables the rows that they falsify.
+func (k *worker) test(from, to int) error {
+	for j := from / 64; j*64 < to; j++ {
+		open := k.enabled[j] & k.conditional[j]
+		if j*64 < from {
+			open &^= 1<<(from%64) - 1
+		}
+		if to < j*64+64 {
+			open &= 1<<(to%64) - 1
+		}
+		for ; open != 0; open &= open - 1 {
+			r := &k.rows[j*64+bits.TrailingZeros64(open)]
 			for _, holds := range r.rest {
 				if !holds(&k.evaluator) {
-					enabled[j] &^= open & -open
+					k.enabled[j] &^= open & -open
 					break
 				}
 			}
@@ -424,7 +461,7 @@ func (k *worker) describe(w []uint64) string {
 
 // enableLabel finds the enabled rows of label l, enableAll those of all labels.
 func (k *worker) enableLabel(w []uint64, l *label) error {
-	if k.hasLazy || l.from == l.to {
+	if k.lazy != nil || l.from == l.to {
 		return k.enable(w, 0, k.words)
 	}
 	return k.enable(w, l.from/64, (l.to+63)/64)

@@ -12,7 +12,8 @@ import (
 type randomModel struct {
 	*rand.Rand
 	vars   []randomVar // in scope
-	own    []randomVar // assigned to, of a wide model
+	wide   bool        // every automaton has many edges, which should rarely contradict each other
+	own    []randomVar // in a wide model: the variables that may be assigned to
 	params []string    // names of constants
 	depth  int         // of the expression being drawn
 	// fail is the probability that an operand or a value is drawn without care.
@@ -353,9 +354,13 @@ func (r *randomModel) value(v randomVar) any {
 
 func (r *randomModel) assignments() []any {
 	list := []any{}
-	for range r.IntN(4) {
+	n := r.IntN(4)
+	if r.wide {
+		n /= 2
+	}
+	for range n {
 		v := pick(r, r.vars...)
-		if len(r.own) > 0 {
+		if r.wide && r.chance(0.98) {
 			v = pick(r, r.own...)
 		}
 		a := object{}
@@ -423,16 +428,18 @@ func (r *randomModel) automaton(name string, labels []string, edges int) object 
 	globals := r.vars
 	defer func() { r.vars = globals }()
 	variables := []any{}
-	for i := range r.IntN(3) {
+	n := r.IntN(3)
+	if r.wide {
+		n++
+	}
+	for i := range n {
 		v := r.variable(fmt.Sprint(name, i))
 		variables = append(variables, r.declare(v))
 		r.vars = append(r.vars[:len(r.vars):len(r.vars)], v)
 	}
-	if r.own = nil; edges > 6 && r.chance(0.9) { // participants that do not contradict each other
-		r.own = r.vars[len(globals):]
-	}
+	r.own = r.vars[len(globals):]
 	var locations, initial, list []any
-	n := 1 + r.IntN(3)
+	n = 1 + r.IntN(3)
 	for i := range n {
 		location := fmt.Sprint("l", i)
 		locations = append(locations, object{"name": location})
@@ -444,7 +451,7 @@ func (r *randomModel) automaton(name string, labels []string, edges int) object 
 		e := object{"location": fmt.Sprint("l", r.IntN(n)), "destinations": r.destinations(n)}
 		if i < len(labels) {
 			e["action"] = labels[i]
-		} else if edges > 6 || r.chance(0.6) {
+		} else if r.wide || r.chance(0.6) {
 			e["action"] = pick(r, labels...)
 		}
 		if r.chance(0.7) {
@@ -459,7 +466,7 @@ func (r *randomModel) automaton(name string, labels []string, edges int) object 
 	return a
 }
 
-// model draws a model. If wide is positive, all elements synchronise on one label, for
+// model draws a model. If wide is positive, three elements synchronise on one label, for
 // which each has that many edges.
 func (r *randomModel) model(wide int) string {
 	labels := []string{"a", "b", "c"}[:1+r.IntN(3)]
@@ -478,7 +485,7 @@ func (r *randomModel) model(wide int) string {
 	count, edges := 1+r.IntN(3), 1+r.IntN(6)
 	if wide > 0 {
 		labels, count, edges = labels[:1], 3, wide
-		r.fail /= 4 // each of many edges may fail
+		r.wide = true
 	}
 	for _, l := range labels {
 		actions = append(actions, object{"name": l})

@@ -163,7 +163,9 @@ func (sp *Space) NumStates() int { return int(sp.states.count) }
 
 // CompositeEdges returns how many rows the transition generator decides, and whether
 // some synchronisations are combined at run time instead of being listed.
-func (sp *Space) CompositeEdges() (rows int, lazy bool) { return len(sp.work.rows), sp.work.hasLazy }
+func (sp *Space) CompositeEdges() (rows int, lazy bool) {
+	return len(sp.work.rows), sp.work.lazy != nil
+}
 
 // Intern returns the number of the state with these values, one per variable of the
 // model and within its bounds.
@@ -435,7 +437,7 @@ func (sp *Space) Decision(s StateID) (int, error) {
 
 // KnownDecision returns the decision in s if it has been computed, else −1.
 func (sp *Space) KnownDecision(s StateID) int {
-	if d := *sp.decision.at(s); d != 0 {
+	if d := sp.decision.peek(s); d != 0 {
 		return d.action()
 	}
 	return -1
@@ -525,4 +527,12 @@ func (p *perState[T]) at(s StateID) *T {
 		p.chunks = append(p.chunks, make([]T, chunkStates))
 	}
 	return &p.chunks[c][s&(chunkStates-1)]
+}
+
+// peek returns the entry of s without making room for it.
+func (p *perState[T]) peek(s StateID) (entry T) {
+	if c := int(s >> chunkBits); c < len(p.chunks) {
+		return p.chunks[c][s&(chunkStates-1)]
+	}
+	return entry
 }

@@ -59,6 +59,7 @@ func (s *session) run() error {
 	if err != nil {
 		return err
 	}
+	options.Alternatives = true
 	sp, result, report, failure := s.fuzz()
 	if sp == nil {
 		return failure
@@ -70,9 +71,6 @@ func (s *session) run() error {
 	})
 	if failure == nil {
 		failure = err
-	}
-	if failure == nil && options.Radius == algorithms.Infinite {
-		failure = s.addAlternatives(sp, options.Solver, &analysis)
 	}
 	s.bar.clear()
 	s.env.found = len(unsafe) > 0
@@ -112,23 +110,4 @@ func sentence(f *algorithms.FuzzReport, a *algorithms.FaultsReport) string {
 		return text + "; the analysis of their faults was not completed."
 	}
 	return text + fmt.Sprintf(", %d of which could have been avoided; %d decisions are to blame.", a.PathCount-a.Unavoidable, a.Distinct.Faults)
-}
-
-// addAlternatives finds the safe alternatives of each distinct fault.
-func (s *session) addAlternatives(sp *engine.Space, solver string, r *algorithms.FaultsReport) error {
-	d, err := algorithms.NewDecider(solver, sp, algorithms.Infinite)
-	if err != nil {
-		return err
-	}
-	for i := range r.Faults {
-		f := r.Fault(i)
-		safe, err := algorithms.SafeAlternatives(s.ctx, sp, d, f.State)
-		if err != nil {
-			return err
-		}
-		for _, a := range safe {
-			r.Faults[i].Alternatives = append(r.Faults[i].Alternatives, sp.ActionName(f.State, a))
-		}
-	}
-	return nil
 }

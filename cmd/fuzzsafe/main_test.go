@@ -1,0 +1,346 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/tidwall/gjson"
+)
+
+var update = flag.Bool("update", false, "write the expected outputs in the scripts anew")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fuzzsafe": main})
+}
+
+// TestScripts runs testdata/script; each script is a subtest. Beside the commands of
+// testscript they have:
+//
+//	exits CODE PROGRAM ARGUMENT…   the program exits with exactly this code
+//	[!] json FILE PATH [VALUE]     a gjson path into valid JSON (JSON Lines if it starts with ..) exists, or is VALUE
+//	mask FILE                      times, rates and memory in FILE become T, to compare two runs
+//	edit FROM TO OLD NEW           copy a file with the one occurrence of OLD replaced
+//	only LINES FILE REGEXP         FILE (stdout, stderr) has exactly LINES lines, and all of it matches
+//
+// FILE may be stdout or stderr, but for mask.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "json": jsonPath, "mask": mask, "edit": edit, "only": only,
+		},
+	})
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGUMENT…")
+	}
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		code = exit.ExitCode()
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: [!] json FILE PATH [VALUE]")
+	}
+	text := ts.ReadFile(args[0])
+	values := []string{text}
+	if strings.HasPrefix(args[1], "..") {
+		values = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	}
+	for i, v := range values {
+		if !gjson.Valid(v) {
+			ts.Fatalf("%s: value %d is not valid JSON", args[0], i)
+		}
+	}
+	got := gjson.Get(text, args[1])
+	switch {
+	case len(args) == 2 && got.Exists() == neg:
+		ts.Fatalf("%s: %s exists: %t", args[0], args[1], got.Exists())
+	case len(args) == 3 && (!got.Exists() || (got.String() == args[2]) == neg):
+		ts.Fatalf("%s: %s is %q, want %q (negated: %t)", args[0], args[1], got.String(), args[2], neg)
+	}
+}
+
+var measured = regexp.MustCompile(`("(?:\w+_)?seconds"|"states_per_second"|"peak_rss_bytes"): ?[^,\s}]+|\d+\.\d\d s\b`)
+
+func mask(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: mask FILE")
+	}
+	text := ts.ReadFile(args[0])
+	if !measured.MatchString(text) {
+		ts.Fatalf("%s: nothing to mask", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), measured.ReplaceAll([]byte(text), []byte("$1 T")), 0o666))
+}
+
+func edit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: edit FROM TO OLD NEW")
+	}
+	text := ts.ReadFile(args[0])
+	if n := strings.Count(text, args[2]); n != 1 {
+		ts.Fatalf("%s has %d times %q", args[0], n, args[2])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Replace(text, args[2], args[3], 1)), 0o666))
+}
+
+func only(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: only LINES FILE REGEXP")
+	}
+	text := ts.ReadFile(args[1])
+	if n := strings.Count(text, "\n"); strconv.Itoa(n) != args[0] {
+		ts.Fatalf("%s has %d lines, want %s", args[1], n, args[0])
+	}
+	match, err := regexp.MatchString(`^(?:`+args[2]+`)\n$`, text)
+	ts.Check(err)
+	if !match {
+		ts.Fatalf("%s does not match %s:\n%s", args[1], args[2], text)
+	}
+}
+
+// chain is a model with a run of 10⁹ states, to be interrupted.
+const chain = `{"jani-version":1,"name":"chain","type":"lts",
+"variables":[{"name":"x","type":{"kind":"bounded","base":"int","lower-bound":0,"upper-bound":1000000000},"initial-value":0}],
+"automata":[{"name":"a","locations":[{"name":"l"}],"initial-locations":["l"],"edges":[{"location":"l","guard":{"exp":{"op":"<","left":"x","right":1000000000}},
+"destinations":[{"location":"l","assignments":[{"ref":"x","value":{"op":"+","left":"x","right":1}}]}]}]}],"system":{"elements":[{"automaton":"a"}]}}`
+
+// The first interrupt ends the analysis with what is known.
+func TestInterrupt(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	c := exec.Command("fuzzsafe", "explore", "-", "--json", "--time-limit", "60s")
+	c.Stdout, c.Stderr = &stdout, &stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// Once more is written than fits into a pipe, main has come to reading the model.
+	if _, err := io.WriteString(in, chain+strings.Repeat(" ", 1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); c.ProcessState.ExitCode() != exitUndecided {
+		t.Fatalf("%v, want exit code %d\n%s", err, exitUndecided, stderr.String())
+	}
+	if got := stderr.String(); got != "fuzzsafe: interrupted\n" {
+		t.Errorf("stderr %q", got)
+	}
+	if complete := gjson.GetBytes(stdout.Bytes(), "complete"); complete.Type != gjson.False {
+		t.Errorf("complete is %q in %s", complete.Raw, stdout.String())
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+// Output that is lost is no success.
+func TestBrokenOutput(t *testing.T) {
+	for _, args := range [][]string{
+		{"info", "bench:one-way-line-det"},
+		{"info", "bench:one-way-line-det", "--json"},
+		{"check", "bench:one-way-line-det", "-n", "3", "--json"},
+		{"fuzz", "bench:one-way-line-det", "-n", "3", "-o", "-"},
+		{"bench", "list"},
+		{"help"},
+	} {
+		var stderr bytes.Buffer
+		code := run(context.Background(), args, strings.NewReader(""), brokenWriter{}, &stderr)
+		if want := "fuzzsafe: the output cannot be written: no space left\n"; code != exitBadInput || stderr.String() != want {
+			t.Errorf("%v: exit code %d, stderr %q, want %d, %q", args, code, stderr.String(), exitBadInput, want)
+		}
+	}
+}
+
+// Flags of a command keep their meaning wherever they stand.
+func TestReorder(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"run m", "run -- m"},
+		{"run m -n 5 --json", "run -n 5 --json -- m"},
+		{"run --json m -c N=-1 -c M=2", "run --json -c N=-1 -c M=2 -- m"},
+		{"run --seed=7 - -q", "run --seed=7 -q -- -"},
+		{"run -- --json", "run -- --json"},
+		{"check m --radius -1", "check --radius -1 -- m"},
+		{"bench list --json", "bench list --json --"},
+		{"bench export a b", "bench export -- a b"},
+		{"run m -n -h", "run m -n: usage"},
+		{"run m --help -n", "run --help"},
+		{"bench export -h a b", "bench export --help"},
+		{"help run", "help run"},
+		{"--help run", "--help"},
+	} {
+		got, err := reorder(newApp(&environment{}), strings.Fields(c.args))
+		text := strings.Join(got, " ")
+		if err != nil {
+			text = "run m -n: usage"
+			if !errors.As(err, new(*usageError)) {
+				t.Errorf("%s: %v", c.args, err)
+			}
+		}
+		if text != c.want {
+			t.Errorf("%s: %q, want %q", c.args, text, c.want)
+		}
+	}
+}
+
+// sharedData holds models and published figures; it is no part of the project.
+const sharedData = "../../../shared/data"
+
+func needData(t *testing.T) {
+	if _, err := os.Stat(sharedData); err != nil {
+		t.Skipf("no data in %s", sharedData)
+	}
+}
+
+// runJSON returns the output and the exit code of a command line in this process.
+func runJSON(t *testing.T, args ...string) ([]byte, int) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), append(args, "--json", "--quiet"), strings.NewReader(""), &stdout, &stderr)
+	if stderr.Len() > 0 {
+		t.Errorf("%v: %s", args, stderr.String())
+	}
+	return stdout.Bytes(), code
+}
+
+// The verdicts of the reference system are confirmed by every decider. The attractor
+// unfolds all that is reachable, so it has only the models where that is little.
+func TestReferenceVerdicts(t *testing.T) {
+	needData(t)
+	files, err := filepath.Glob(sharedData + "/planning/*/verdicts.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no verdicts: %v", err)
+	}
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		solvers := []string{"local", "tarjan"}
+		if strings.HasPrefix(filepath.Base(dir), "one_way_line") {
+			solvers = append(solvers, "attractor")
+		}
+		for _, solver := range solvers {
+			args := []string{"check", dir + "/model.jani", "--property", dir + "/property.jani", "--states", file,
+				"--solver", solver, "--memory-limit", "2GiB", "--time-limit", "60s"}
+			if filepath.Base(dir) == "blocksworld_4_3" {
+				args = append(args, "-c", "failing_probability=0.5", "-c", "item_cost_bound=10")
+			}
+			out, code := runJSON(t, args...)
+			lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+			sum := gjson.GetBytes(lines[len(lines)-1], "summary")
+			n := sum.Get("expected").Int()
+			if n == 0 || n != int64(len(lines)-1) || n != sum.Get("states").Int() ||
+				sum.Get("disagree").Int() != 0 || sum.Get("unknown").Int() != 0 || !sum.Get("complete").Bool() {
+				t.Errorf("%s, %s: %d lines, %s", dir, solver, len(lines), sum.Raw)
+			}
+			if want := map[bool]int{true: exitUnsafe, false: exitOK}[sum.Get("unsafe").Int() > 0]; code != want {
+				t.Errorf("%s, %s: exit code %d, want %d", dir, solver, code, want)
+			}
+		}
+	}
+}
+
+// explore counts what was published, or says that it does not support the model; it
+// never counts something else.
+func TestPublishedStates(t *testing.T) {
+	needData(t)
+	text, err := os.ReadFile(sharedData + "/qvbs/states.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var records []struct {
+		File      string
+		Constants map[string]json.RawMessage
+		Mode      string
+		States    int64
+		Choices   int64
+		Branches  int64
+		Initial   int64 `json:"initial_states"`
+		Deadlocks int64 `json:"deadlock_states"`
+	}
+	if err := json.Unmarshal(text, &records); err != nil {
+		t.Fatal(err)
+	}
+	counted, unsupported := 0, 0
+	for _, r := range records {
+		if r.Mode != "full" || r.States > 20_000 {
+			continue
+		}
+		args := []string{"explore", sharedData + "/qvbs/" + r.File, "--choice", "edge", "--json", "--quiet"}
+		for name, value := range r.Constants {
+			args = append(args, "-c", fmt.Sprintf("%s=%s", name, value))
+		}
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+		if code == exitUnsupported && stdout.Len() == 0 {
+			unsupported++
+			continue
+		}
+		counted++
+		want := fmt.Sprintf("[%d %d %d %d %d true]", r.States, r.Choices, r.Branches, r.Initial, r.Deadlocks)
+		got := fmt.Sprint(gjson.GetManyBytes(stdout.Bytes(), "states", "choices", "branches", "initial_states", "deadlocks", "complete"))
+		if code != exitOK || got != want {
+			t.Errorf("%v: exit code %d, %s, want %s\n%s", args[1:], code, got, want, stderr.String())
+		}
+	}
+	t.Logf("%d models counted, %d not supported", counted, unsupported)
+	if counted+unsupported < 10 {
+		t.Errorf("only %d records", counted+unsupported)
+	}
+}
+
+// A time limit ends each analysis soon, whatever it is doing.
+func TestTimeLimit(t *testing.T) {
+	for _, command := range []string{"fuzz", "run", "faults", "check", "explore"} {
+		start := time.Now()
+		args := []string{command, "bench:two-way-line-park", "--time-limit", "1us", "--json"}
+		var stdout, stderr bytes.Buffer
+		if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); code != exitTime {
+			t.Errorf("%v: exit code %d, want %d: %s", args, code, exitTime, stderr.String())
+		}
+		if got := stderr.String(); got != "fuzzsafe: the time limit is reached\n" {
+			t.Errorf("%v: stderr %q", args, got)
+		}
+		if stdout.Len() == 0 {
+			t.Errorf("%v: no report of what is known", args)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%v took %v", args, took)
+		}
+	}
+}
