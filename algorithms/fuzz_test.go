@@ -215,27 +215,36 @@ func TestFuzzOptions(t *testing.T) {
 
 // checkFrequencies tests the hypothesis that n draws, of which observed[k] gave k, have
 // the given probabilities, at level 10⁻⁶ (normal approximation of the cube root of χ²,
-// Wilson and Hilferty 1931). What has probability 0 must not occur.
+// Wilson and Hilferty 1931). What has probability 0 must not occur; what is expected less
+// than 5 times counts together.
 func checkFrequencies(t *testing.T, what string, observed map[string]int, p map[string]float64) {
 	t.Helper()
-	n, classes := 0, 0
+	n := 0
 	for k, o := range observed {
 		n += o
-		if p[k] == 0 {
+		if p[k] == 0 && o > 0 {
 			t.Errorf("%s: %q occurs %d times", what, k, o)
 		}
 	}
-	chi2 := 0.0
-	for k, q := range p {
-		if q == 0 {
-			continue
-		}
-		classes++
-		d := float64(observed[k]) - q*float64(n)
-		chi2 += d * d / (q * float64(n))
+	chi2, freedom := 0.0, -1.0
+	add := func(observed, expected float64) {
+		chi2 += (observed - expected) * (observed - expected) / expected
+		freedom++
 	}
-	freedom := float64(classes - 1)
-	limit := 1e-9
+	rare, rarely := 0.0, 0.0
+	for k, q := range p {
+		if expected := q * float64(n); expected >= 5 {
+			add(float64(observed[k]), expected)
+		} else {
+			rare, rarely = rare+float64(observed[k]), rarely+expected
+		}
+	}
+	if rarely >= 5 {
+		add(rare, rarely)
+	} else if rare > 30 {
+		t.Errorf("%s: what is expected %.2f times occurs %.0f times: %v, want probabilities %v", what, rarely, rare, observed, p)
+	}
+	limit := 5.0 // rounding, or what is rare
 	if freedom > 0 {
 		limit = freedom * math.Pow(1-2/(9*freedom)+4.75*math.Sqrt(2/(9*freedom)), 3)
 	}
@@ -1095,6 +1104,58 @@ func TestCampaignWithError(t *testing.T) {
 	}
 	if tested < 3 {
 		t.Errorf("only %d runs were made to fail", tested)
+	}
+}
+
+// Campaigns on models of little systems end as Algorithm 1 does with the distance to the
+// nearest number of an unsafe state, also where the policy is read without filtering.
+func TestCampaignsAgreeWithReference(t *testing.T) {
+	ends := map[string]int{}
+	for seed := range uint64(60) {
+		rng := newRand(seed)
+		cfg := enginetest.SmallConfig(rng)
+		cfg.Unsafe /= 3
+		sys := enginetest.Random(rng, cfg)
+		o, _ := randomFuzzing(rng, cfg.States)
+		ref := &reference{sys: sys, o: o, memo: map[[2]int]map[string]float64{}, h: func(s engine.StateID) float64 {
+			h := math.Inf(1)
+			for u := range engine.StateID(cfg.States) {
+				if class, _ := sys.Class(u); class == engine.ClassUnsafe {
+					h = min(h, math.Abs(float64(s)-float64(u)))
+				}
+			}
+			if math.IsInf(h, 1) {
+				return algorithms.NoUnsafeDistance
+			}
+			return h
+		}}
+		want := map[string]float64{}
+		for s := range engine.StateID(cfg.States) {
+			for end, p := range ref.ends(s, o.MaxSteps) {
+				want[end] += p / float64(cfg.States)
+			}
+		}
+		_, r, err := modelOf(t, sys).campaign(t, t.Context(), algorithms.Campaign{Fuzz: o, Runs: 500, Workers: 1 + rng.IntN(3)})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		observed := map[string]int{"exhausted goal": r.Goals}
+		for end, n := range r.Ends {
+			observed[end.String()] = n
+		}
+		observed["exhausted"] -= r.Goals
+		for end, n := range observed {
+			if n == 0 {
+				delete(observed, end)
+			}
+			ends[end] += n
+		}
+		checkFrequencies(t, fmt.Sprintf("seed %d, %+v", seed, o), observed, want)
+	}
+	for _, end := range []string{"unsafe", "exhausted", "exhausted goal", "step_limit", "policy_error"} {
+		if ends[end] < 200 {
+			t.Errorf("the random systems are too uniform: ends %v", ends)
+		}
 	}
 }
 

@@ -403,7 +403,7 @@ func TestAgreeRandom(t *testing.T) {
 		name                string
 		models, wide, limit int
 	}{
-		{"small", 4000, 0, 150},
+		{"small", 3000, 0, 120},
 		{"listed synchronisations", 60, 6, 30}, // 216 composite edges
 		{"lazy synchronisations", 100, 8, 30},  // 512
 	} {

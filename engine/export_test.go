@@ -42,3 +42,24 @@ func (sp *Space) RawChoices(s StateID) ([]RawChoice, error) {
 	}
 	return list, nil
 }
+
+// ExpandAll generates the successors of state s without keeping them, and returns their
+// number.
+func (sp *Space) ExpandAll(s StateID) (int, error) {
+	k := sp.work
+	w := sp.states.at(s)
+	if err := k.enableAll(w); err != nil {
+		return 0, err
+	}
+	k.out = k.out[:0]
+	var err error
+	for i := range k.labels {
+		if !k.choices(&k.labels[i], func() bool {
+			_, err = k.expand(w)
+			return err == nil
+		}) {
+			return 0, err
+		}
+	}
+	return len(k.out) / k.layout.words, nil
+}

@@ -339,7 +339,7 @@ func (r *randomModel) value(v randomVar) any {
 		case 0:
 			return op("max", op("min", r.real(), 2.5), -2.5)
 		case 1:
-			return op("*", r.ref(v), pick[any](r, 0.5, -0.0, -1))
+			return op("*", r.ref(v), pick[any](r, 0.5, json.Number("-0.0"), -1))
 		}
 		return r.literal(v)
 	}

@@ -2,7 +2,9 @@ package jani
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,7 +18,7 @@ const silentLabel = "τ"
 // in the document times the number of instances per automaton; the product of
 // synchronising edges is not built here.
 func Compile(doc *Document, constants map[string]*Expr) (*Model, error) {
-	c := compiler{doc: doc, model: &Model{Name: doc.Name, Type: doc.Type, Silent: NoAction}, root: newScope(nil)}
+	c := compiler{doc: doc, model: &Model{Name: doc.Name, Type: doc.Type, Silent: NoAction}, root: newScope(nil), left: maxUnrolled}
 	c.model.Warnings = append(c.model.Warnings, doc.Warnings...)
 	for _, step := range []func() error{
 		func() error { return c.constants(constants) },
@@ -57,6 +59,11 @@ type compiler struct {
 	inits  []*Expr
 	starts [][]Value
 	locals []*scope // per instance
+	left   int      // of maxUnrolled
+}
+
+func (c *compiler) resolver(s *scope, at place) resolver {
+	return resolver{scope: s, at: at, left: &c.left}
 }
 
 func (c *compiler) warn(p Pos, format string, args ...any) {
@@ -78,7 +85,7 @@ func declare(s *scope, name string, b binding, what string) error {
 func (c *compiler) constants(given map[string]*Expr) error {
 	var names []string
 	for _, k := range c.doc.Constants {
-		r := resolver{scope: c.root, at: place{part: fmt.Sprintf("constant %q", k.Name)}}
+		r := c.resolver(c.root, place{part: fmt.Sprintf("constant %q", k.Name)})
 		names = append(names, k.Name)
 		value, user := k.Value, given[k.Name]
 		switch {
@@ -107,9 +114,9 @@ func (c *compiler) constants(given map[string]*Expr) error {
 			return err
 		}
 	}
-	for name, value := range given {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if _, ok := c.root.names[name]; !ok {
-			return badInput(value.Pos, "the model has no constant %q", name).hint("%s", DidYouMean(name, names))
+			return badInput(given[name].Pos, "the model has no constant %q", name).hint("%s", DidYouMean(name, names))
 		}
 	}
 	return nil
@@ -159,7 +166,10 @@ func (c *compiler) bounds(x *Var, t TypeDecl, r resolver) error {
 func (c *compiler) actions() error {
 	seen := map[string]bool{}
 	for _, a := range c.doc.Actions {
-		if seen[a.Name] {
+		switch {
+		case a.Name == "":
+			return badInput(a.Pos, "an action has an empty name")
+		case seen[a.Name]:
 			return badInput(a.Pos, "action %q is declared twice", a.Name)
 		}
 		seen[a.Name] = true
@@ -198,7 +208,7 @@ func (c *compiler) globals() error {
 // variable declares v in a scope and adds its scalars to the model. Initial values are
 // resolved in the scope outer.
 func (c *compiler) variable(v Variable, in, outer *scope, prefix string, instance int) error {
-	r := resolver{scope: outer, at: place{part: fmt.Sprintf("variable %q", prefix+v.Name)}}
+	r := c.resolver(outer, place{part: fmt.Sprintf("variable %q", prefix+v.Name)})
 	x := Var{Name: prefix + v.Name, Instance: instance, Pos: v.Pos}
 	scalarType := v.Type
 	for scalarType.Kind == KindArray {
@@ -259,6 +269,13 @@ func subscript(i int, dims []int) string {
 }
 
 func (c *compiler) instances() error {
+	declared := map[string]bool{}
+	for _, a := range c.doc.Automata {
+		if declared[a.Name] {
+			return badInput(a.Pos, "automaton %q is declared twice", a.Name)
+		}
+		declared[a.Name] = true
+	}
 	count := map[string]int{}
 	for _, e := range c.doc.System.Elements {
 		var names []string
@@ -335,7 +352,7 @@ func (c *compiler) instance(a *Automaton, name string) error {
 }
 
 func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Name) (Value, error)) (ModelEdge, error) {
-	r := resolver{scope: local, at: place{automaton: a.Name, edge: k, part: "guard"}}
+	r := c.resolver(local, place{automaton: a.Name, edge: k, part: "guard"})
 	m := ModelEdge{Label: e.Action.Name, Index: k, Pos: e.Pos}
 	var err error
 	if m.Location, err = find(e.Source); err != nil {
@@ -416,7 +433,12 @@ func (r resolver) assignment(c *compiler, a Assignment) ([]ModelAssignment, erro
 		return nil, err
 	}
 	targets, values := []*Expr{target}, []*Expr{value}
-	if target.Kind == KindArray || value.Kind == KindArray {
+	switch {
+	case target.Kind == KindArray && value.Kind != KindArray:
+		return nil, r.fail(a.Pos, "a single value is assigned to an array")
+	case target.Kind != KindArray && value.Kind == KindArray:
+		return nil, r.fail(a.Pos, "an array is assigned to a single variable")
+	case target.Kind == KindArray:
 		if target.Op != OpArray || value.Op != OpArray {
 			return nil, unsupported(a.Pos, "%s: an assignment of whole arrays with computed indices", r.at)
 		}
@@ -568,7 +590,7 @@ func (c *compiler) initial() error {
 		if e == nil {
 			return nil
 		}
-		t, err := resolver{scope: s, at: part}.scalar(e, KindBool)
+		t, err := c.resolver(s, part).scalar(e, KindBool)
 		if err == nil {
 			restrictions = append(restrictions, t)
 			and(t)

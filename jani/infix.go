@@ -21,6 +21,7 @@ func ParseInfix(label, text string, names []string, limits Limits) (*Expr, error
 	p := infix{src: &Source{Name: label, Text: text}, names: map[string]bool{}, depth: limits.MaxDepth}
 	for _, n := range names {
 		p.names[n] = true
+		p.longest = max(p.longest, len(n))
 	}
 	p.next()
 	e := p.implication()
@@ -46,8 +47,10 @@ const (
 type infix struct {
 	src   *Source
 	names map[string]bool
-	depth int // nesting that is still allowed
-	err   error
+	// longest is the length of the longest of names.
+	longest int
+	depth   int // nesting that is still allowed
+	err     error
 
 	at    int // behind the current token
 	start int
@@ -129,27 +132,27 @@ func (p *infix) number() {
 // none, the run of ordinary name characters.
 func (p *infix) name() {
 	text := p.src.Text[p.at:]
-	plain, end := -1, len(text)
-	known := 0
+	plain, end, known := -1, len(text), 0
 	for i, r := range text {
-		if plain < 0 && !isNamePart(r) {
+		if isNamePart(r) {
+			continue
+		}
+		if plain < 0 {
 			plain = i
 		}
-		if !isNamePart(r) {
-			if p.names[text[:i]] {
-				known = i
-			}
-			if r != '-' {
-				end = i
-				break
-			}
+		if r != '-' || i > p.longest {
+			end = i
+			break
+		}
+		if p.names[text[:i]] {
+			known = i
 		}
 	}
-	if p.names[text[:end]] {
-		known = end
-	}
 	if plain < 0 {
-		plain = len(text)
+		plain = end
+	}
+	if end <= p.longest && p.names[text[:end]] {
+		known = end
 	}
 	n := max(known, plain)
 	p.kind, p.text, p.at = tokName, text[:n], p.at+n
@@ -316,7 +319,7 @@ func (p *infix) call(e *Expr, name string) *Expr {
 		e.Op, arity = OpIte, 3
 	}
 	if e.Op == OpNone {
-		p.start -= len(name)
+		p.start = int(e.Pos.Off)
 		p.fail("unknown function “%s”", name)
 		return e
 	}

@@ -116,7 +116,8 @@ func (s *scanner) values() error {
 			case s.at == len(s.text):
 				return s.fail(s.at, "the text ends inside an unfinished value: %q or ',' is missing; the file may be truncated", closer)
 			default:
-				return s.fail(s.at, "found %q where ',' or %q is expected", c, closer)
+				r, _ := utf8.DecodeRuneInString(s.text[s.at:])
+				return s.fail(s.at, "found %q where ',' or %q is expected", r, closer)
 			}
 			if top.object {
 				if err := s.key(top); err != nil {
@@ -131,7 +132,10 @@ func (s *scanner) values() error {
 func (s *scanner) key(top *level) error {
 	s.space()
 	start := s.at
-	if s.peek() != '"' {
+	switch {
+	case s.at == len(s.text):
+		return s.fail(s.at, "the text ends where a key is expected; the file may be truncated")
+	case s.peek() != '"':
 		return s.fail(s.at, "a key in double quotes is expected")
 	}
 	if err := s.str(); err != nil {

@@ -1,6 +1,7 @@
 package jani
 
 import (
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -498,7 +499,10 @@ func (e *Expr) literal(raw string) string {
 		return ""
 	}
 	f, err := strconv.ParseFloat(raw, 64)
-	if err != nil || math.IsInf(f, 0) {
+	if errors.Is(err, strconv.ErrSyntax) {
+		return "“" + raw + "” is not a number"
+	}
+	if err != nil {
 		return "the number " + raw + " is out of the range of a double"
 	}
 	e.Kind, e.Real = KindReal, f
@@ -526,16 +530,18 @@ func (p *parser) operation(v gjson.Result) *Expr {
 	if p.err != nil {
 		return e
 	}
+	has := func(k string) bool {
+		if !args[k].Exists() {
+			p.fail(v, "the operator %q needs %q", op.Str, k)
+		}
+		return p.err == nil
+	}
 	need := func(keys ...string) {
 		for _, k := range keys {
-			m, ok := args[k]
-			if !ok {
-				p.fail(v, "the operator %q needs %q", op.Str, k)
-			}
-			if p.err != nil {
+			if !has(k) {
 				return
 			}
-			e.Args = append(e.Args, p.expr(m))
+			e.Args = append(e.Args, p.expr(args[k]))
 		}
 	}
 	if !op.Exists() {
@@ -576,29 +582,25 @@ func (p *parser) operation(v gjson.Result) *Expr {
 		e.Op = OpAccess
 		need("exp", "index")
 	case "av":
-		e.Op = OpArray
-		p.array(args["elements"], "elements", func(m gjson.Result) { e.Args = append(e.Args, p.expr(m)) })
+		if e.Op = OpArray; has("elements") {
+			p.array(args["elements"], "elements", func(m gjson.Result) { e.Args = append(e.Args, p.expr(m)) })
+		}
 	case "ac":
-		e.Op = OpFill
-		e.Name = p.str(args["var"], "var")
+		if e.Op = OpFill; has("var") {
+			e.Name = p.str(args["var"], "var")
+		}
 		need("length", "exp")
 	case "let":
 		if vars := args["variables"]; vars.Exists() && len(vars.Array()) > 0 {
 			p.reject(vars, "a let expression with variables")
 		}
-		inner, ok := args["expression"]
-		if !ok {
-			p.fail(v, "the operator \"let\" needs \"expression\"")
-			break
+		if has("expression") {
+			return p.expr(args["expression"])
 		}
-		return p.expr(inner)
 	case "state-condition":
-		inner, ok := args["exp"]
-		if !ok {
-			p.fail(v, "a state-condition needs \"exp\"")
-			break
+		if has("exp") {
+			return p.expr(args["exp"])
 		}
-		return p.expr(inner)
 	case "call", "nondet", "sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "acot", "asec", "acsc",
 		"sinh", "cosh", "tanh", "coth", "sech", "csch", "asinh", "acosh", "atanh", "acoth", "asech", "acsch",
 		"der", "et", "dv", "initial", "deadlock", "F", "G", "U", "W", "R", "∀", "∃", "Pmin", "Pmax", "Emin", "Emax",

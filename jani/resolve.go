@@ -1,6 +1,7 @@
 package jani
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sort"
@@ -68,11 +69,28 @@ func (at place) String() string {
 	return fmt.Sprintf("automaton %q, edge %d, %s", at.automaton, at.edge, at.part)
 }
 
+// maxUnrolled bounds the nodes that array constructors and the names of whole arrays
+// become in one model, since a short text can ask for very many.
+const maxUnrolled = 1 << 22
+
 // resolver makes typed copies of expressions: names become variables and constants,
 // what is constant is folded, types are checked.
 type resolver struct {
 	scope *scope
 	at    place
+	left  *int // of maxUnrolled; nil: all of it
+	fills bool // inside an array constructor
+}
+
+// spend takes n nodes off what may be unrolled.
+func (r *resolver) spend(p Pos, n int) error {
+	if r.left == nil {
+		r.left = new(maxUnrolled)
+	}
+	if *r.left -= n; *r.left < 0 {
+		return r.fail(p, "array constructors and whole arrays are unrolled to more than %d expressions", maxUnrolled)
+	}
+	return nil
 }
 
 func (r resolver) fail(p Pos, format string, args ...any) *Error {
@@ -101,8 +119,9 @@ func (r resolver) constant(e *Expr, want Kind) (*Expr, error) {
 		return nil, err
 	}
 	if t.Op != OpConst {
-		if _, err := t.Eval(nil); err != nil && len(t.variables(nil)) == 0 {
-			return nil, err // the reason why it was not folded
+		var reason *Error // why it was not folded
+		if _, err := t.Eval(nil); errors.As(err, &reason) && len(t.variables(nil)) == 0 {
+			return nil, r.fail(reason.Pos, "%s", reason.Msg)
 		}
 		return nil, r.fail(e.Pos, "the value must be constant")
 	}
@@ -131,6 +150,11 @@ func (e *Expr) variables(list []VarID) []VarID {
 // resolve returns the typed copy of e. An array-valued expression yields OpArray over
 // its scalars in row-major order, with Dims the shape.
 func (r resolver) resolve(e *Expr) (*Expr, error) {
+	if r.fills {
+		if err := r.spend(e.Pos, 1); err != nil {
+			return nil, err
+		}
+	}
 	switch e.Op {
 	case OpConst:
 		return e, nil
@@ -168,16 +192,20 @@ func (r resolver) name(e *Expr) (*Expr, error) {
 	case b.dims == nil:
 		return &Expr{Op: OpVar, Kind: b.kind, Var: b.first, Pos: e.Pos}, nil
 	}
-	return arrayOf(e.Pos, b.kind, b.first, b.dims), nil
+	return r.arrayOf(e.Pos, b)
 }
 
-// arrayOf returns the array of the variables from first on.
-func arrayOf(p Pos, kind Kind, first VarID, dims []int) *Expr {
-	t := &Expr{Op: OpArray, Kind: KindArray, Dims: dims, Pos: p}
-	for i := range product(dims) {
-		t.Args = append(t.Args, &Expr{Op: OpVar, Kind: kind, Var: first + VarID(i), Pos: p})
+// arrayOf returns the array of the variables of b.
+func (r resolver) arrayOf(p Pos, b binding) (*Expr, error) {
+	n := product(b.dims)
+	if err := r.spend(p, n); err != nil {
+		return nil, err
 	}
-	return t
+	t := &Expr{Op: OpArray, Kind: KindArray, Dims: b.dims, Pos: p, Args: make([]*Expr, n)}
+	for i := range t.Args {
+		t.Args[i] = &Expr{Op: OpVar, Kind: b.kind, Var: b.first + VarID(i), Pos: p}
+	}
+	return t, nil
 }
 
 func product(dims []int) int {
@@ -191,6 +219,15 @@ func product(dims []int) int {
 // access resolves a[i]. An index known now picks its part; otherwise the base must be
 // a variable, and the access is checked when it is made.
 func (r resolver) access(e *Expr) (*Expr, error) {
+	if name := e.Args[0]; name.Op == OpName {
+		if b, ok := r.scope.lookup(name.Name); ok && b.dims != nil {
+			index, err := r.scalar(e.Args[1], KindInt)
+			if err != nil {
+				return nil, err
+			}
+			return r.element(e.Pos, b, index)
+		}
+	}
 	base, err := r.resolve(e.Args[0])
 	if err != nil {
 		return nil, err
@@ -200,26 +237,13 @@ func (r resolver) access(e *Expr) (*Expr, error) {
 		return nil, err
 	}
 	if base.Kind == KindArray && base.Op == OpArray {
-		n, size := base.Dims[0], product(base.Dims[1:])
-		flat := &Expr{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: e.Pos}
-		if index.Op == OpConst {
-			if index.Int < 0 || index.Int >= int64(n) {
-				// An error only if it is evaluated: a condition may guard it, as in
-				// "ac" with ite(i < 2, a[i + 1], 0). No element is ever read.
-				return arrayElem(e.Pos, base.Args[0].Kind, 0, 0, base.Dims[1:], flat), nil
-			}
-			part := base.Args[int(index.Int)*size : (int(index.Int)+1)*size]
-			if len(base.Dims) == 1 {
-				return part[0], nil
-			}
-			return &Expr{Op: OpArray, Kind: KindArray, Args: part, Dims: base.Dims[1:], Pos: e.Pos}, nil
-		}
+		b := binding{kind: base.Args[0].Kind, first: base.Args[0].Var, dims: base.Dims}
 		for i, a := range base.Args {
-			if a.Op != OpVar || a.Var != base.Args[0].Var+VarID(i) {
-				return nil, unsupported(e.Pos, "%s: a computed index into an array that is not a variable", r.at)
+			if a.Op != OpVar || a.Var != b.first+VarID(i) {
+				return r.part(e.Pos, base, index)
 			}
 		}
-		return arrayElem(e.Pos, base.Args[0].Kind, base.Args[0].Var, len(base.Args), base.Dims[1:], flat), nil
+		return r.element(e.Pos, b, index)
 	}
 	if base.Kind == KindArray && base.Op == OpElem { // further index of a[i][j] with computed i
 		n := base.Dims[0]
@@ -229,6 +253,47 @@ func (r resolver) access(e *Expr) (*Expr, error) {
 		return arrayElem(e.Pos, base.ElemKind, base.Var, base.Len, base.Dims[1:], flat), nil
 	}
 	return nil, r.fail(e.Pos, "an index is used on a value of type %s", base.Kind)
+}
+
+// element returns the part of the array variable b that index selects.
+func (r resolver) element(p Pos, b binding, index *Expr) (*Expr, error) {
+	n, rest := b.dims[0], b.dims[1:]
+	switch {
+	case index.Op != OpConst:
+		flat := &Expr{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: p}
+		return arrayElem(p, b.kind, b.first, product(b.dims), rest, flat), nil
+	case index.Int < 0 || index.Int >= int64(n):
+		return noElement(p, b.kind, n, rest, index), nil
+	}
+	b.first += VarID(int(index.Int) * product(rest))
+	if b.dims = rest; len(rest) > 0 {
+		return r.arrayOf(p, b)
+	}
+	return &Expr{Op: OpVar, Kind: b.kind, Var: b.first, Pos: p}, nil
+}
+
+// part returns the part of an array of values that index, which must be known, selects.
+func (r resolver) part(p Pos, base, index *Expr) (*Expr, error) {
+	n, rest := base.Dims[0], base.Dims[1:]
+	switch {
+	case index.Op != OpConst:
+		return nil, unsupported(p, "%s: a computed index into an array that is not a variable", r.at)
+	case index.Int < 0 || index.Int >= int64(n):
+		return noElement(p, base.Args[0].Kind, n, rest, index), nil
+	}
+	size := product(rest)
+	part := base.Args[int(index.Int)*size : (int(index.Int)+1)*size]
+	if len(rest) == 0 {
+		return part[0], nil
+	}
+	return &Expr{Op: OpArray, Kind: KindArray, Args: part, Dims: rest, Pos: p}, nil
+}
+
+// noElement returns an access with an index that is out of range: an error only if it is
+// evaluated, since a condition may stand before it, as in ite(i < 2, a[i + 1], 0) in an
+// array constructor. It never reads a variable.
+func noElement(p Pos, kind Kind, n int, rest []int, index *Expr) *Expr {
+	return arrayElem(p, kind, 0, 0, rest, &Expr{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: p})
 }
 
 // arrayElem returns the part of shape rest that flat, its checked number, selects from the
@@ -267,10 +332,13 @@ func (r resolver) arrayFill(e *Expr) (*Expr, error) {
 	if length.Int < 1 || length.Int > most {
 		return nil, r.fail(length.Pos, "an array of %d elements: the length must be from 1 to %d", length.Int, most)
 	}
+	if r.left == nil {
+		r.left = new(maxUnrolled)
+	}
 	var parts []*Expr
 	inner := r
+	inner.fills, inner.scope = true, newScope(r.scope)
 	for i := range length.Int {
-		inner.scope = newScope(r.scope)
 		inner.scope.names[e.Name] = binding{constant: &Expr{Op: OpConst, Kind: KindInt, Int: i}}
 		t, err := inner.resolve(e.Args[1])
 		if err != nil {

@@ -6,7 +6,7 @@ import "strconv"
 // close enough to be a likely misspelling, else "". Ties go to the first.
 // Time O(len(name) · total length of candidates).
 func Suggest(name string, candidates []string) string {
-	best, bestDistance := "", len(name)/3+2
+	best, bestDistance := "", min(len(name)/3+2, len(name))
 	for _, c := range candidates {
 		if d := editDistance(name, c, bestDistance); d < bestDistance {
 			best, bestDistance = c, d

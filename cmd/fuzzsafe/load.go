@@ -125,6 +125,7 @@ func (s *session) load(needUnsafe bool) error {
 		if err != nil {
 			return usage("--const: %v", err)
 		}
+		name = strings.TrimSpace(name)
 		if constants[name] != nil {
 			return usage("--const: %s is given twice", name)
 		}

@@ -107,11 +107,14 @@ func (env *environment) report(err error) int {
 		return exitOK
 	}
 	limit := limitOf(err)
-	if limit != nil {
+	var input *jani.Error
+	switch {
+	case limit != nil:
 		err = limit
+	case errors.As(err, &input) && !errors.As(err, new(*badFile)):
+		err = input // it starts with its place, whoever met it
 	}
 	fmt.Fprintf(env.stderr, "fuzzsafe: %v\n", err)
-	var input *jani.Error
 	var wrong *usageError
 	var internal *algorithms.InternalError
 	switch {

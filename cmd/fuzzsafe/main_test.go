@@ -33,10 +33,12 @@ func TestMain(m *testing.M) {
 //	exits CODE PROGRAM ARGUMENT…   the program exits with exactly this code
 //	[!] json FILE PATH [VALUE]     a gjson path into valid JSON (JSON Lines if it starts with ..) exists, or is VALUE
 //	mask FILE                      times, rates and memory in FILE become T, to compare two runs
+//	same FILE FILE PATH            a gjson path is the same in both
 //	edit FROM TO OLD NEW           copy a file with the one occurrence of OLD replaced
+//	cut FILE BYTES                 truncate a file
 //	only LINES FILE REGEXP         FILE (stdout, stderr) has exactly LINES lines, and all of it matches
 //
-// FILE may be stdout or stderr, but for mask.
+// The FILE that is only read may be stdout or stderr.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -44,7 +46,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "json": jsonPath, "mask": mask, "edit": edit, "only": only,
+			"exits": exits, "json": jsonPath, "same": same, "mask": mask, "edit": edit, "cut": cut, "only": only,
 		},
 	})
 }
@@ -81,11 +83,25 @@ func jsonPath(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	got := gjson.Get(text, args[1])
+	value := got.String()
+	if got.IsObject() || got.IsArray() {
+		value = gjson.Get(value, "@ugly").Raw
+	}
 	switch {
 	case len(args) == 2 && got.Exists() == neg:
 		ts.Fatalf("%s: %s exists: %t", args[0], args[1], got.Exists())
-	case len(args) == 3 && (!got.Exists() || (got.String() == args[2]) == neg):
-		ts.Fatalf("%s: %s is %q, want %q (negated: %t)", args[0], args[1], got.String(), args[2], neg)
+	case len(args) == 3 && (!got.Exists() || (value == args[2]) == neg):
+		ts.Fatalf("%s: %s is %q, want %q (negated: %t)", args[0], args[1], value, args[2], neg)
+	}
+}
+
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: same FILE FILE PATH")
+	}
+	a, b := gjson.Get(ts.ReadFile(args[0]), args[2]), gjson.Get(ts.ReadFile(args[1]), args[2])
+	if !a.Exists() || a.Raw != b.Raw {
+		ts.Fatalf("%s is %s in %s, but %s in %s", args[2], a.Raw, args[0], b.Raw, args[1])
 	}
 }
 
@@ -111,6 +127,15 @@ func edit(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s has %d times %q", args[0], n, args[2])
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(strings.Replace(text, args[2], args[3], 1)), 0o666))
+}
+
+func cut(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: cut FILE BYTES")
+	}
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), int64(n)))
 }
 
 func only(ts *testscript.TestScript, neg bool, args []string) {
@@ -216,6 +241,30 @@ func TestReorder(t *testing.T) {
 		}
 		if text != c.want {
 			t.Errorf("%s: %q, want %q", c.args, text, c.want)
+		}
+	}
+}
+
+// Progress is one rewritten line on a terminal, lines elsewhere if asked for, else nothing.
+func TestProgress(t *testing.T) {
+	for _, c := range []struct {
+		name, want string
+		p          progress
+	}{
+		{"off", "warning\n", progress{}},
+		{"plain", "1 of 10\n2 of 10\nwarning\n3\n", progress{plain: true}},
+		{"live", "\r1 of 10\r2 of 10\r       \rwarning\n\r3\r \r", progress{live: true}},
+		{"not yet", "warning\n", progress{plain: true, every: time.Hour, last: time.Now()}},
+	} {
+		var out strings.Builder
+		c.p.out = &out
+		c.p.status("%d of 10", 1)
+		c.p.status("%d of 10", 2)
+		c.p.line("warning")
+		c.p.status("3")
+		c.p.clear()
+		if out.String() != c.want {
+			t.Errorf("%s: %q, want %q", c.name, out.String(), c.want)
 		}
 	}
 }

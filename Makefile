@@ -1,0 +1,44 @@
+# Needs Go and make, no more; “long” also a C compiler, for the race detector.
+#
+# staticcheck is a tool dependency in go.mod: its version is fixed and checksummed like
+# that of a library, everybody runs the same, and nothing is installed.
+
+GO        ?= go
+FUZZTIME  ?= 60s
+BENCH     ?= .
+TESTFLAGS ?=
+
+.PHONY: help build demo test bench fuzz long clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
+
+build: ## build the command, ./bin/fuzzsafe
+	$(GO) build -o bin/fuzzsafe ./cmd/fuzzsafe
+
+demo: build ## find the faults of a policy in an embedded instance
+	./bin/fuzzsafe run bench:one-way-line-nondet --exit-zero
+
+test: ## all that CI asks for: gofmt, vet, staticcheck, all tests
+	@files=$$("$$($(GO) env GOROOT)/bin/gofmt" -l .); if [ -n "$$files" ]; then echo "not formatted: $$files"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) test $(TESTFLAGS) ./...
+
+bench: ## run the benchmarks, or those that match BENCH
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+fuzz: ## run every fuzz target for FUZZTIME (60s)
+	@set -e; for package in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "$$package $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+long: test ## longer checks: race detector, 5 minutes per fuzz target
+	$(GO) test -race -timeout 60m ./...
+	$(MAKE) fuzz FUZZTIME=5m
+
+clean: ## remove what was built
+	rm -rf bin
