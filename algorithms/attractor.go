@@ -7,7 +7,7 @@ import (
 	"fuzzsafe/engine"
 )
 
-// attractor decides r-safety by a backward fixpoint over all states that are reachable
+// attractor decides r-safety by a backward fixpoint over the states that are reachable
 // from the query without passing unsafe states or goals: for ∞ the attractor of the unsafe
 // states, the set from which they cannot be avoided, with a counter of open actions per
 // state, as in the linear-time evaluation of AND/OR graphs and Horn clauses (Dowling &
@@ -21,23 +21,32 @@ import (
 // N_v. Equal successive sets stay equal, except that a state whose value is known from an
 // earlier query leaves when its time has come, so there are not many more rounds than values.
 //
-// Complexity: time O(edges + U · (states + edges of policy actions)) and memory O(edges),
-// for the states that the query is the first to reach. What has been reached is closed
-// under successors, hence final: later queries treat it as a border of known values.
+// The region is explored breadth first in rounds, each four times as large as the one
+// before. After a round that has not reached everything, the fixpoint is computed twice:
+// with the states that are not expanded yet taken to be safe, and taken to be unsafe. These
+// are a lower and an upper bound of J*, and where they meet the value is final. So a query
+// whose answer depends on its surroundings only ends early.
 //
-// Deviation: the finite radii are ours.
+// Complexity: time O(edges + U · (states + edges of policy actions)) and memory O(edges),
+// for the states that the query is the first to reach; the rounds together cost a small
+// multiple of the last. Final values are kept: later queries treat them as a border.
+//
+// Deviations: the finite radii and the rounds are ours; the plain algorithm explores
+// everything first, which is out of the question for most models.
 type attractor struct {
 	sys      System
 	ceiling  uint32 // U
 	infinite bool
 	values   []uint32 // by state: J*, or noValue
 	counts   levels
+	partial  bool // some state that was reached has no final value yet
 
 	// The rest is the region that a query explores; it is reset by the next one.
-	slots  []uint32 // by state: index of its vertex, if vertices[slots[s]].state is s
-	region []vertex
-	pairs  []pairNode
-	edges  []inEdge // arena of linked lists; entry 0 is not used
+	slots    []uint32 // by state: index of its vertex, if vertices[slots[s]].state is s
+	region   []vertex
+	expanded int // vertices from here on are not expanded yet; if open they are the border
+	pairs    []pairNode
+	edges    []inEdge // arena of linked lists; entry 0 is not used
 }
 
 const noValue = ^uint32(0)
@@ -59,6 +68,7 @@ type vertex struct {
 type pairNode struct {
 	from    uint32 // index of the vertex
 	costs   bool   // C = 1
+	size    uint32 // number of outcomes
 	round   uint32 // cost 0: largest v for which an outcome is known to be in N_v
 	outside uint32 // cost 1: number of outcomes that are still in the latest complete N
 }
@@ -79,40 +89,87 @@ func (d *attractor) known(s engine.StateID) (uint32, bool) {
 	return d.values[s], true
 }
 
-func (d *attractor) unbounded() bool { return d.counts.gap(d.ceiling - 1) }
+// unbounded: a gap proves nothing as long as values are missing.
+func (d *attractor) unbounded() bool { return !d.partial && d.counts.gap(d.ceiling-1) }
 
 func (d *attractor) solve(ctx context.Context, s engine.StateID) (uint32, error) {
 	if value, ok := d.known(s); ok {
 		return value, nil
 	}
 	patience := patience{ctx: ctx}
-	if err := d.explore(&patience, s); err != nil {
-		return 0, err
+	for round := firstRound; ; round *= 4 {
+		if err := d.explore(&patience, s, round); err != nil {
+			return 0, err
+		}
+		low, err := d.bounds(&patience, 0)
+		if err != nil {
+			return 0, err
+		}
+		high := low
+		if d.expanded < len(d.region) {
+			if high, err = d.bounds(&patience, d.ceiling); err != nil {
+				return 0, err
+			}
+		}
+		for i, x := range d.region[:d.expanded] {
+			if d.values[x.state] == noValue && low[i] == high[i] {
+				d.values[x.state] = low[i]
+				if 0 < low[i] && low[i] < d.ceiling {
+					d.counts.add(low[i])
+				}
+			}
+		}
+		if value, ok := d.known(s); ok {
+			d.partial = d.partial || d.expanded < len(d.region)
+			return value, nil
+		}
 	}
-	if err := d.propagate(&patience); err != nil {
-		return 0, err
+}
+
+// firstRound is small, so that little systems, such as those of tests, take several
+// rounds too.
+const firstRound = 16
+
+// bounds returns the values of the expanded vertices for the case that all vertices of the
+// border have the given value.
+func (d *attractor) bounds(patience *patience, border uint32) ([]uint32, error) {
+	for i := range d.pairs {
+		p := &d.pairs[i]
+		p.round, p.outside = 0, p.size
 	}
-	for _, x := range d.region {
-		if d.values[x.state] == noValue {
-			d.values[x.state] = x.value
-			if 0 < x.value && x.value < d.ceiling {
-				d.counts.add(x.value)
+	var open []uint32
+	for i := range d.region {
+		x := &d.region[i]
+		x.level, x.round, x.unhit, x.out = 0, 0, 0, false
+		if x.value == noValue {
+			open = append(open, uint32(i))
+			if i >= d.expanded {
+				x.value = border
 			}
 		}
 	}
-	return d.values[s], nil
+	err := d.propagate(patience)
+	values := make([]uint32, d.expanded)
+	for i := range values {
+		values[i] = d.region[i].value
+	}
+	for _, i := range open {
+		d.region[i].value = noValue
+	}
+	return values, err
 }
 
-// explore builds the region of s.
-func (d *attractor) explore(patience *patience, s engine.StateID) error {
+// explore builds the region of s, expanding at most limit states.
+func (d *attractor) explore(patience *patience, s engine.StateID, limit int) error {
 	d.region, d.pairs, d.edges = d.region[:0], d.pairs[:0], append(d.edges[:0], inEdge{})
 	if _, err := d.vertex(s); err != nil {
 		return err
 	}
-	for i := 0; i < len(d.region); i++ {
+	for i := 0; i < len(d.region) && i < limit; i++ {
 		if err := patience.step(); err != nil {
 			return err
 		}
+		d.expanded = i + 1
 		x := &d.region[i]
 		if x.value != noValue {
 			continue
@@ -136,9 +193,9 @@ func (d *attractor) explore(patience *patience, s engine.StateID) error {
 				return err
 			}
 			d.pairs = append(d.pairs, pairNode{
-				from:    uint32(i),
-				costs:   !d.infinite && a != int(policy),
-				outside: uint32(len(outcomes)),
+				from:  uint32(i),
+				costs: !d.infinite && a != int(policy),
+				size:  uint32(len(outcomes)),
 			})
 			if uint64(len(d.edges)+len(outcomes)) > math.MaxUint32 {
 				return errTooManyEdges

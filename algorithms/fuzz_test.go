@@ -787,6 +787,17 @@ func TestReplayRejectsMutations(t *testing.T) {
 	}
 }
 
+// Where the policy has no decision nothing replays, not even having none.
+func TestReplayWithoutDecision(t *testing.T) {
+	for _, action := range []int{-1, 0} {
+		path := algorithms.Path{States: []engine.StateID{1, 0, 2}, Actions: []int{1, action}}
+		_, err := algorithms.Replay(policyGraph("1:0; 0 lost; 2 unsafe"), path)
+		if e := new(algorithms.ReplayError); !errors.As(err, &e) || e.Step != 1 {
+			t.Errorf("action %d: %v", action, err)
+		}
+	}
+}
+
 // instance is a task with a policy under test.
 type instance struct {
 	task       *jani.Task

@@ -66,30 +66,9 @@ func TestErrors(t *testing.T) {
 		{"type pha", `"mdp"`, `"pha"`, `1:42: model type "pha" is not supported [at type]`},
 		{"type sha", `"mdp"`, `"sha"`, `1:42: model type "sha" is not supported [at type]`},
 		{"features", `"actions"`, `"features": [1], "actions"`, `2:15: a feature must be a string, not 1 [at features[0]]`},
-		{"no automata", `"automata": [
-  {"name": "truck", "locations": [{"name": "home"}, {"name": "away"}], "initial-locations": ["home"],
-   "variables": [{"name": "load", "type": "int", "initial-value": 0}],
-   "edges": [
-    {"location": "home", "action": "go", "guard": {"exp": {"op": "<", "left": "x", "right": "N"}},
-     "destinations": [
-      {"location": "away", "probability": {"exp": 0.25}, "assignments": [{"ref": "x", "value": 1}]},
-      {"location": "home", "probability": {"exp": 0.75}}]}]}],`, ``, ``},
-		{"empty automata", `"automata": [
-  {"name": "truck", "locations": [{"name": "home"}, {"name": "away"}], "initial-locations": ["home"],
-   "variables": [{"name": "load", "type": "int", "initial-value": 0}],
-   "edges": [
-    {"location": "home", "action": "go", "guard": {"exp": {"op": "<", "left": "x", "right": "N"}},
-     "destinations": [
-      {"location": "away", "probability": {"exp": 0.25}, "assignments": [{"ref": "x", "value": 1}]},
-      {"location": "home", "probability": {"exp": 0.75}}]}]}]`, `"automata": []`, ``},
-		{"automata object", `"automata": [
-  {"name": "truck", "locations": [{"name": "home"}, {"name": "away"}], "initial-locations": ["home"],
-   "variables": [{"name": "load", "type": "int", "initial-value": 0}],
-   "edges": [
-    {"location": "home", "action": "go", "guard": {"exp": {"op": "<", "left": "x", "right": "N"}},
-     "destinations": [
-      {"location": "away", "probability": {"exp": 0.25}, "assignments": [{"ref": "x", "value": 1}]},
-      {"location": "home", "probability": {"exp": 0.75}}]}]}]`, `"automata": {}`, ``},
+		{"no automata", `"automata"`, `"x-automata"`, `1:1: the model has no "automata"`},
+		{"empty automata", `"automata"`, `"automata": [], "x-automata"`, `1:1: the model has no automaton`},
+		{"automata object", `"automata"`, `"automata": {}, "x-automata"`, `9:14: automata must be an array, not an object [at automata]`},
 		{"no system", `"system"`, `"x-system"`, `1:1: the model has no "system"`},
 		{"no elements", `"elements": [{"automaton": "truck"}], `, ``, `17:12: the system has no "elements" [at system]`},
 		{"empty elements", `[{"automaton": "truck"}]`, `[]`, `17:12: the system has no element [at system]`},
@@ -169,7 +148,7 @@ func TestErrors(t *testing.T) {
 		{"array elements no list", `"elements": [1, 2, 3]`, `"elements": 3`, `8:103: elements must be an array, not 3 [at variables[3].initial-value.elements]`},
 		{"constructor too long", `{"op": "av", "elements": [1, 2, 3]}`, `{"op": "ac", "var": "i", "length": 2000000, "exp": "i"}`, `8:113: variable "arr": an array of 2000000 elements: the length must be from 1 to 1048576 [at variables[3].initial-value.length]`},
 		{"constructor of length 0", `{"op": "av", "elements": [1, 2, 3]}`, `{"op": "ac", "var": "i", "length": 0, "exp": "i"}`, `8:113: variable "arr": an array of 0 elements: the length must be from 1 to 1048576 [at variables[3].initial-value.length]`},
-		{"constructor nested too large", `"kind": "array", "base": "int"}, "initial-value": {"op": "av", "elements": [1, 2, 3]}`, `"kind": "array", "base": {"kind": "array", "base": "int"}}, "initial-value": {"op": "ac", "var": "i", "length": 100000, "exp": {"op": "ac", "var": "j", "length": 100000, "exp": "j"}}`, `8:205: variable "arr": array constructors and whole arrays are unrolled to more than 4194304 expressions [at variables[3].initial-value.exp.exp]`},
+		{"constructor nested too large", `"kind": "array", "base": "int"}, "initial-value": {"op": "av", "elements": [1, 2, 3]}`, `"kind": "array", "base": {"kind": "array", "base": "int"}}, "initial-value": {"op": "ac", "var": "i", "length": 1000000, "exp": {"op": "ac", "var": "j", "length": 1000000, "exp": "j"}}`, `8:207: variable "arr": array constructors and whole arrays are unrolled to more than 2097152 expressions [at variables[3].initial-value.exp.exp]`},
 		{"constructor without var", `{"op": "av", "elements": [1, 2, 3]}`, `{"op": "ac", "length": 1, "exp": 0}`, `8:78: the operator "ac" needs "var" [at variables[3].initial-value]`},
 		{"constructor without length", `{"op": "av", "elements": [1, 2, 3]}`, `{"op": "ac", "var": "i", "exp": 0}`, `8:78: the operator "ac" needs "length" [at variables[3].initial-value]`},
 		{"constructor of variable length", `{"op": "av", "elements": [1, 2, 3]}`, `{"op": "ac", "var": "i", "length": "x", "exp": 0}`, `8:113: variable "arr": the value must be constant [at variables[3].initial-value.length]`},
@@ -204,9 +183,7 @@ func TestErrors(t *testing.T) {
 		{"guard without exp", `"guard": {"exp": {"op": "<", "left": "x", "right": "N"}}`, `"guard": {"op": "<", "left": "x", "right": "N"}`, `13:51: a guard has no "exp" [at automata[0].edges[0].guard]`},
 		{"guard string", `"guard": {"exp": {"op": "<", "left": "x", "right": "N"}}`, `"guard": "done"`, `13:51: a guard must be an object, not the string "done" [at automata[0].edges[0].guard]`},
 		{"no destinations", `"destinations"`, `"x-destinations"`, `13:5: an edge has no "destinations" [at automata[0].edges[0]]`},
-		{"empty destinations", `"destinations": [
-      {"location": "away", "probability": {"exp": 0.25}, "assignments": [{"ref": "x", "value": 1}]},
-      {"location": "home", "probability": {"exp": 0.75}}]`, `"destinations": []`, ``},
+		{"empty destinations", `"destinations"`, `"destinations": [], "x-destinations"`, `14:22: an edge needs at least one destination [at automata[0].edges[0].destinations]`},
 		{"destination to unknown location", `{"location": "away", "prob`, `{"location": "awya", "prob`, `15:20: automaton "truck": location "awya" is not declared (did you mean "away"?) [at automata[0].edges[0].destinations[0].location]`},
 		{"destination without location", `{"location": "away", "prob`, `{"prob`, `15:7: a destination has no "location" [at automata[0].edges[0].destinations[0]]`},
 		{"probability number", `"probability": {"exp": 0.25}`, `"probability": 0.25`, `15:43: a probability must be an object, not 0.25 [at automata[0].edges[0].destinations[0].probability]`},

@@ -71,7 +71,7 @@ func (at place) String() string {
 
 // maxUnrolled bounds the nodes that array constructors and the names of whole arrays
 // become in one model, since a short text can ask for very many.
-const maxUnrolled = 1 << 22
+const maxUnrolled = 1 << 21
 
 // resolver makes typed copies of expressions: names become variables and constants,
 // what is constant is folded, types are checked.
