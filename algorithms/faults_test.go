@@ -690,8 +690,8 @@ func TestVerdictsOfReferenceSystem(t *testing.T) {
 	}{
 		{"blocksworld_4_3", "random_32_32", []string{"failing_probability=0.5", "item_cost_bound=10"}, "local tarjan", 35, 0},
 		{"blocksworld_6_5", "random_32_32", nil, "local tarjan", 46, 0},
-		{"linetrack", "random_32_32", nil, "local tarjan", 47, 0},
-		{"mod_linetrack_icy_park", "random_32_32", nil, "local tarjan", 125, 17},
+		{"linetrack", "random_32_32", nil, "local tarjan attractor", 47, 0},
+		{"mod_linetrack_icy_park", "random_32_32", nil, "local tarjan attractor", 125, 17},
 		{"one_way_line_15_10", "trained_64_64", nil, "local tarjan attractor", 5270, 4258},
 		{"one_way_line_15_10_nondet", "trained_64_64", nil, "local tarjan attractor", 0, 138},
 	} {

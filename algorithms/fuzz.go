@@ -1,6 +1,7 @@
 package algorithms
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ const (
 	// RunStepLimit runs reached the step limit.
 	RunStepLimit
 	// RunPolicyError runs ended where the policy, read without filtering, chose an
-	// action that is not applicable.
+	// action that is not applicable, or with no way ahead but to such states.
 	RunPolicyError
 )
 
@@ -199,22 +200,22 @@ func (f *Fuzzer) continuation(s engine.StateID, left int, rng *rand.Rand) (engin
 	f.grow()
 	f.seen[s] = f.search
 	f.reached = append(f.reached[:0], s)
-	from := 0 // where the last layer starts in reached
+	from := 0       // where the last layer starts in reached
+	failed := false // the policy has no applicable action in some state
 	for d := 1; d <= left && (f.options.Lookahead == 0 || d <= f.options.Lookahead); d++ {
 		to := len(f.reached)
-		failed := false // the policy has no applicable action in s itself
 		for _, t := range f.reached[from:to] {
 			unsafe, ok, err := f.expand(t)
 			if err != nil || unsafe != engine.NoState {
 				return unsafe, RunNone, err
 			}
-			failed = failed || !ok && d == 1
+			failed = failed || !ok
 		}
 		layer := f.reached[to:]
-		if failed {
+		switch {
+		case len(layer) == 0 && failed:
 			return engine.NoState, RunPolicyError, nil
-		}
-		if len(layer) == 0 {
+		case len(layer) == 0:
 			return engine.NoState, RunExhausted, nil
 		}
 		from = to
@@ -371,15 +372,15 @@ type Campaign struct {
 
 // CampaignResult is what a campaign has found.
 type CampaignResult struct {
-	Runs []Run // in order of their index; on an error those that finished before it
+	Runs []Run // in order of their index; on an error not all of them
 	// Ends counts the runs by how they ended, Goals those that ended in a goal.
 	Ends  map[RunEnd]int
 	Goals int
 }
 
-// RunCampaign makes the runs and replays each of them before it is returned. On an error
-// the result holds the runs that are known to be complete: all those below the first one
-// that failed.
+// RunCampaign makes the runs and replays each of them before it is returned. If a limit or
+// the context ends it, the result holds all runs that were finished; on any other error,
+// those below the first one that failed.
 func RunCampaign(ctx context.Context, sp *engine.Space, starts *Starts, c Campaign) (CampaignResult, error) {
 	result := CampaignResult{Ends: map[RunEnd]int{}}
 	if c.Workers < 1 {
@@ -404,6 +405,8 @@ func RunCampaign(ctx context.Context, sp *engine.Space, starts *Starts, c Campai
 	worked := make([]int, c.Runs) // which worker made the run
 	var next, failed atomic.Int64
 	failed.Store(math.MaxInt64)
+	limits := make([]error, len(spaces)) // by worker: the limit that ended it
+	var stop atomic.Bool
 	var progress sync.Mutex
 	done, unsafe := 0, 0
 	work := func(w int) error {
@@ -413,7 +416,7 @@ func RunCampaign(ctx context.Context, sp *engine.Space, starts *Starts, c Campai
 		}
 		for {
 			i := int(next.Add(1)) - 1
-			if i >= c.Runs || int64(i) > failed.Load() {
+			if i >= c.Runs || int64(i) > failed.Load() || stop.Load() {
 				return nil
 			}
 			run, err := f.Run(ctx, i, func(rng *rand.Rand) (engine.StateID, error) {
@@ -426,6 +429,11 @@ func RunCampaign(ctx context.Context, sp *engine.Space, starts *Starts, c Campai
 				}
 				return spaces[w].Intern(values)
 			})
+			if isLimit(err) {
+				limits[w] = err
+				stop.Store(true)
+				return nil
+			}
 			if err != nil {
 				errs[i] = err
 				for old := failed.Load(); int64(i) < old && !failed.CompareAndSwap(old, int64(i)); old = failed.Load() {
@@ -451,7 +459,7 @@ func RunCampaign(ctx context.Context, sp *engine.Space, starts *Starts, c Campai
 	if err := errors.Join(setup...); err != nil {
 		return result, err
 	}
-	var firstError error
+	firstError := cmp.Or(limits...)
 	complete := c.Runs
 	if n := failed.Load(); n < int64(c.Runs) {
 		complete, firstError = int(n), errs[n]
@@ -463,6 +471,9 @@ func RunCampaign(ctx context.Context, sp *engine.Space, starts *Starts, c Campai
 	}
 	for i := range runs[:complete] {
 		run := &runs[i]
+		if run.End == RunNone {
+			continue // a limit came first
+		}
 		if w := worked[i]; w > 0 {
 			for k, s := range run.States {
 				t, err := sp.Import(spaces[w], s)
@@ -474,12 +485,17 @@ func RunCampaign(ctx context.Context, sp *engine.Space, starts *Starts, c Campai
 		}
 		result.Ends[run.End]++
 		result.Goals += btoi(run.Goal)
+		result.Runs = append(result.Runs, *run)
 	}
-	result.Runs = runs[:complete]
-	if err := replayRuns(ctx, sp, c.NewPolicy, result.Runs); err != nil {
+	if err := replayRuns(sp, c.NewPolicy, result.Runs); err != nil {
 		return CampaignResult{}, err
 	}
 	return result, firstError
+}
+
+// isLimit reports whether err says that a limit or the context has ended the work.
+func isLimit(err error) bool {
+	return errors.As(err, new(*engine.LimitError)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 func btoi(b bool) int {
@@ -569,10 +585,9 @@ func (e *InternalError) Error() string { return "internal error: " + e.Err.Error
 func (e *InternalError) Unwrap() error { return e.Err }
 
 // replayRuns replays the runs in a fresh Space, so that nothing is taken from the caches
-// that they were made with. It is not ended by ctx: what was found before a time limit is
-// still checked.
-func replayRuns(ctx context.Context, sp *engine.Space, newPolicy func() engine.Policy, runs []Run) error {
-	fresh := sp.Fork(context.WithoutCancel(ctx), newPolicy())
+// that they were made with. No limit ends it: what was found before one is still checked.
+func replayRuns(sp *engine.Space, newPolicy func() engine.Policy, runs []Run) error {
+	fresh := sp.Unlimited(newPolicy())
 	for i := range runs {
 		run := &runs[i]
 		path := Path{States: make([]engine.StateID, len(run.States)), Actions: run.Actions}

@@ -138,6 +138,14 @@ func (sp *Space) Fork(ctx context.Context, policy Policy) *Space {
 	return newSpace(ctx, sp.task, options, sp.work.generator)
 }
 
+// Unlimited is Fork without context and limits: for checking what was found before one of
+// them was reached.
+func (sp *Space) Unlimited(policy Policy) *Space {
+	fork := sp.Fork(context.Background(), policy)
+	fork.options.Limits = Limits{}
+	return fork
+}
+
 // Task returns the task.
 func (sp *Space) Task() *jani.Task { return sp.task }
 
@@ -175,9 +183,19 @@ func (sp *Space) Intern(values []jani.Value) (StateID, error) {
 	return sp.intern(w)
 }
 
-// Import returns the number in sp of state s of other, a Space for the same model.
+// Import returns the number in sp of state s of other, a Space for the same model. Limits
+// do not apply, so that what another Space has found before one can be taken over.
 func (sp *Space) Import(other *Space, s StateID) (StateID, error) {
-	return sp.intern(other.states.at(s))
+	w := other.states.at(s)
+	hash := hashWords(w)
+	id, slot := sp.states.find(w, hash)
+	if id != NoState {
+		return id, nil
+	}
+	if sp.states.count >= maxStates {
+		return NoState, &LimitError{LimitStates, "there are no more numbers for states"}
+	}
+	return sp.states.add(w, hash, slot), nil
 }
 
 // Values returns the values of state s.

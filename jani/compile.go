@@ -85,8 +85,15 @@ func declare(s *scope, name string, b binding, what string) error {
 func (c *compiler) constants(given map[string]*Expr) error {
 	var names []string
 	for _, k := range c.doc.Constants {
-		r := c.resolver(c.root, place{part: fmt.Sprintf("constant %q", k.Name)})
 		names = append(names, k.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(names, name) {
+			return badInput(given[name].Pos, "the model has no constant %q", name).hint("%s", DidYouMean(name, names))
+		}
+	}
+	for _, k := range c.doc.Constants {
+		r := c.resolver(c.root, place{part: fmt.Sprintf("constant %q", k.Name)})
 		value, user := k.Value, given[k.Name]
 		switch {
 		case value == nil && user == nil:
@@ -112,11 +119,6 @@ func (c *compiler) constants(given map[string]*Expr) error {
 		}
 		if err := declare(c.root, k.Name, binding{pos: k.Pos, kind: t.Kind, constant: t}, "constant"); err != nil {
 			return err
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if _, ok := c.root.names[name]; !ok {
-			return badInput(given[name].Pos, "the model has no constant %q", name).hint("%s", DidYouMean(name, names))
 		}
 	}
 	return nil

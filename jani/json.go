@@ -323,6 +323,8 @@ func describe(v gjson.Result) string {
 func (r *reader) object(v gjson.Result, what string, field func(key string, v gjson.Result) bool, required ...string) {
 	if !v.IsObject() {
 		r.fail(v, "%s must be an object, not %s", what, describe(v))
+	}
+	if r.err != nil {
 		return
 	}
 	missing := append([]string(nil), required...)
@@ -353,6 +355,8 @@ func index(list []string, s string) int {
 func (r *reader) array(v gjson.Result, what string, item func(v gjson.Result)) {
 	if !v.IsArray() {
 		r.fail(v, "%s must be an array, not %s", what, describe(v))
+	}
+	if r.err != nil {
 		return
 	}
 	v.ForEach(func(_, m gjson.Result) bool {

@@ -12,8 +12,7 @@ import (
 func (m *Model) Names() []string { return m.scope.visible() }
 
 // Task resolves a planning property. A missing start condition means the model's
-// initial states; a missing unsafe condition is an error, since there is nothing to
-// look for.
+// initial states; a missing unsafe or goal condition stays nil.
 func (m *Model) Task(name string, plan *Planning) (*Task, error) {
 	t := &Task{Model: m, Name: name, Start: m.Initial}
 	var err error
@@ -275,10 +274,10 @@ func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([]ListedSta
 		}
 	}
 	var states []ListedState
-	p.array(member(v, "states"), "states", func(v gjson.Result) {
+	p.array(p.required(v, "the file of states", "states"), "states", func(v gjson.Result) {
 		row, expected := v, (*bool)(nil)
 		if v.IsObject() {
-			row = member(v, "state")
+			row = p.required(v, "a state", "state")
 			if safe := member(v, "safe"); safe.Exists() {
 				expected = new(p.boolean(safe, "safe"))
 			}
@@ -297,6 +296,15 @@ func (m *Model) ReadStates(src *Source, open Opener, limits Limits) ([]ListedSta
 		states = append(states, ListedState{state, expected})
 	})
 	return states, p.err
+}
+
+// required returns the member of an object with this key, which must be there.
+func (p *parser) required(v gjson.Result, what, key string) gjson.Result {
+	m := member(v, key)
+	if !m.Exists() {
+		p.fail(v, "%s has no %q", what, key)
+	}
+	return m
 }
 
 // ListedStep is a state of a path as a file gives it, with the action that is taken
@@ -320,7 +328,7 @@ func (m *Model) ReadPath(src *Source, limits Limits) ([]ListedStep, error) {
 		return nil, p.err
 	}
 	var steps []ListedStep
-	p.array(member(v, "states"), "states", func(v gjson.Result) {
+	p.array(p.required(v, "a path", "states"), "states", func(v gjson.Result) {
 		state, known := slices.Clone(m.defaults), slices.Clone(m.given)
 		p.object(v, "a state", func(name string, v gjson.Result) bool {
 			x, err := m.variable("path", p.pos(v), name)
@@ -337,8 +345,7 @@ func (m *Model) ReadPath(src *Source, limits Limits) ([]ListedStep, error) {
 		steps = append(steps, ListedStep{State: state})
 	})
 	n := 0
-	actions := member(v, "actions")
-	p.array(actions, "actions", func(v gjson.Result) {
+	p.array(p.required(v, "a path", "actions"), "actions", func(v gjson.Result) {
 		if n < len(steps) {
 			steps[n].Action = p.str(v, "an action")
 		}

@@ -31,7 +31,7 @@ func commonFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringSliceFlag{Name: "const", Aliases: []string{"c"}, Usage: "give a parameter of the model its value, `NAME=VALUE`; repeatable"},
 		&cli.StringFlag{Name: "choice", Value: "label", Usage: "`WHAT` is one action: a label or an edge"},
 		&cli.StringFlag{Name: "policy", Usage: "policy under test, `FILE` (.jani2nnet or .nnet)"},
-		&cli.BoolFlag{Name: "unfiltered", Usage: "take the policy's best output even if it is not applicable"},
+		&cli.BoolFlag{Name: "unfiltered", Usage: "take the policy's best output even if it is not applicable; only if its interface says \"filter\": false"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of all random choices"},
 		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines; results do not depend on it (default: all cores)"},
 		&cli.DurationFlag{Name: "time-limit", Usage: "end the analysis after `DURATION`, e.g. 60s; default: none"},
@@ -342,6 +342,9 @@ func (s *session) loadPolicy() error {
 			return &badFile{err}
 		}
 		return err
+	}
+	if s.options.Unfiltered && s.policy.Filter {
+		return usage("--unfiltered: the policy's interface says \"filter\": true, so it is meant to be read with filtering")
 	}
 	s.warnings(s.policy.Warnings)
 	s.options.Policy = s.policy

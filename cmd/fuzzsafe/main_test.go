@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -20,8 +19,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
 )
-
-var update = flag.Bool("update", false, "write the expected outputs in the scripts anew")
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fuzzsafe": main})
@@ -44,7 +41,6 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": jsonPath, "same": same, "mask": mask, "edit": edit, "cut": cut, "only": only,
 		},
