@@ -94,6 +94,14 @@ func Bind(m *jani.Model, i *Interface, n *Network) (*Policy, error) {
 	return p, nil
 }
 
+// named returns the name of a file in quotes, behind a blank, or nothing.
+func named(file string) string {
+	if file == "" {
+		return ""
+	}
+	return " " + strconv.Quote(file)
+}
+
 // checkShape compares the sizes in an interface with those of a network.
 func checkShape(i *Interface, n *Network) error {
 	if len(i.Inputs) != n.Inputs() || len(i.Outputs) != n.Outputs() {
@@ -101,8 +109,8 @@ func checkShape(i *Interface, n *Network) error {
 		if i.Source == nil {
 			says = "the model, which stands in for an interface file,"
 		}
-		return badInput(jani.Pos{Src: i.Source}, "the network has %d inputs and %d outputs, but %s has %d inputs and %d outputs",
-			n.Inputs(), n.Outputs(), says, len(i.Inputs), len(i.Outputs))
+		return badInput(jani.Pos{Src: i.Source}, "the network%s has %d inputs and %d outputs, but %s has %d inputs and %d outputs (they must list the same)",
+			named(i.File), n.Inputs(), n.Outputs(), says, len(i.Inputs), len(i.Outputs))
 	}
 	sizes := n.Sizes()
 	if hidden := sizes[1 : len(sizes)-1]; i.Hidden != nil && !slices.Equal(i.Hidden, hidden) {
