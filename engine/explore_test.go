@@ -368,6 +368,31 @@ func TestExploreEndsEarly(t *testing.T) {
 	}
 }
 
+// Errors of a model end an enumeration, wherever they occur.
+func TestExploreErrors(t *testing.T) {
+	_, task := parse(t, one(bounded("x", 0, 5, 0), `"action":"a","guard":{"exp":{"op":"∨","left":{"op":"≠","left":"x","right":3},"right":{"op":"=","left":{"op":"%","left":1,"right":{"op":"-","left":"x","right":3}},"right":1}}},
+		"destinations":[`+to(`"x"`, `{"op":"+","left":"x","right":1}`)+`]`))
+	start := func(x jani.Value) iter.Seq2[[]jani.Value, error] {
+		return func(yield func([]jani.Value, error) bool) { yield([]jani.Value{x, 0}, nil) }
+	}
+	task.Goal = exp(t, task, "x = 2 & 1 % (x - 2) = 0")
+	for _, c := range []struct {
+		x       jani.Value
+		options engine.ExploreOptions
+		want    string
+		states  int64
+	}{
+		{0, engine.ExploreOptions{}, `automaton "p", edge 0, guard: 1 % 0 is not defined (in state x=3)`, 4},
+		{0, engine.ExploreOptions{TargetTerminal: true}, "unsafe or goal condition: 1 % 0 is not defined (in state x=2)", 3},
+		{4, engine.ExploreOptions{}, `automaton "p", edge 0: the variable "x" gets 6, outside its bounds 0 to 5 (in state x=5)`, 2},
+	} {
+		got, err := engine.Explore(context.Background(), task, start(c.x), engine.Options{}, c.options)
+		if err == nil || !strings.Contains(err.Error(), c.want) || got.Complete || got.States != c.states || got.Expanded != c.states-1 {
+			t.Errorf("from x = %d, %+v: %+v, error %v, want %s", c.x, c.options, got, err, c.want)
+		}
+	}
+}
+
 // Counts of an instance of planning that two other programs have found.
 func TestPublishedPlanningCounts(t *testing.T) {
 	p := planning(t, "one_way_line_15_10_nondet")

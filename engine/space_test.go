@@ -57,7 +57,7 @@ func intern(t testing.TB, sp *engine.Space) engine.StateID {
 }
 
 // Single transitions with a known result, by both generators: the values of x in the
-// successors of x = 3, a = [0,1,2], y = 9000, or the error.
+// successors of x = 3, a = [0,1,2], y = 9000, low = −2⁶³, r = 1e300, or the error.
 func TestTransitions(t *testing.T) {
 	const x, y = `{"op":"=","left":"x","right":3}`, `"y"`
 	quotient := `{"op":">","left":{"op":"/","left":1,"right":0},"right":0}`
@@ -105,17 +105,25 @@ func TestTransitions(t *testing.T) {
 		{"one value twice", `"destinations":[` + to(`"x"`, "1", `"x"`, plus(element("0"), "1")) + `]`, "[1]"},
 		{"simultaneous", `"destinations":[` + to(`"x"`, element("2"), element("2"), `"x"`) + `]`, "[2]"},
 		{"overflow", `"destinations":[` + to(`"x"`, binary("*", binary("*", y, "9000000000"), binary("*", y, "9000000000"))) + `]`, "does not fit into 64 bits"},
+		{"negative of −2⁶³", guarded(binary("<", `{"op":"-","exp":"low"}`, "0")), "does not fit into 64 bits"},
+		{"absolute value of −2⁶³", guarded(binary("<", `{"op":"abs","exp":"low"}`, "0")), "does not fit into 64 bits"},
+		{"−2⁶³ % −1", guarded(binary("=", binary("%", `"low"`, binary("-", "2", `"x"`)), "0")), "[4]"},
+		{"floor of 1e300", guarded(binary("<", `{"op":"floor","exp":"r"}`, "0")), "does not fit into 64 bits"},
+		{"1e300 · 1e300", guarded(binary("<", binary("*", `"r"`, `"r"`), "0")), "is not a finite number"},
+		{"target without bounds", `"destinations":[` + to(`"low"`, binary("+", `"low"`, `"x"`), `"r"`, binary("/", `"r"`, "2"), `"x"`, "5") + `]`, "[5]"},
 		{"computed target", `"destinations":[` + to(element(`"x"`), "0") + `]`, "index 3 is out of range"},
 
 		{"probabilities", random(`{"op":"/","left":"x","right":4}`, "0.25"), "[1 2]"},
 		{"probability 0", random(`{"op":"-","left":"x","right":3}`, "1"), "[2]"},
+		{"no probability is 1", `"destinations":[{"location":"l","probability":{"exp":` + binary("-", `"x"`, "3") + `}},` + to(`"x"`, "8") + `]`, "[8]"},
 		{"too little", random(`{"op":"/","left":"x","right":4}`, "0.2"), "the probabilities sum to 0.95, not to 1"},
 		{"too much", random(`{"op":"/","left":"x","right":2}`, "0"), "the probability of destination 0 is 1.5, not from 0 to 1"},
 		{"negative", random(`{"op":"-","left":2,"right":"x"}`, "1"), "the probability of destination 0 is -1, not from 0 to 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			doc, task := parse(t, one(bounded("x", 0, 9, 3)+`,{"name":"a","type":{"kind":"array","base":"int"},"initial-value":{"op":"av","elements":[0,1,2]}},`+
-				bounded("y", 0, 10000, 9000), `"action":"a",`+c.edge))
+				bounded("y", 0, 10000, 9000)+`,{"name":"low","type":"int","initial-value":-9223372036854775808},{"name":"r","type":"real","initial-value":1e300}`,
+				`"action":"a",`+c.edge))
 			tw, err := newTwins(doc, nil, task)
 			if err != nil {
 				t.Fatal(err)
@@ -135,7 +143,7 @@ func TestTransitions(t *testing.T) {
 				return
 			}
 			_, err = outcomes(tw.byLabel, 0)
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "(in state x=3 a[0]=0 a[1]=1 a[2]=2 y=9000)") {
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "(in state x=3 a[0]=0 a[1]=1 a[2]=2 y=9000 low=-9223372036854775808 r=1e+300)") {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
@@ -552,5 +560,45 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%+v became %+v", before, after)
 			}
 		})
+	}
+}
+
+// A Space without limits goes on where another one has ended.
+func TestUnlimited(t *testing.T) {
+	_, task := parse(t, bitCounter(4, true))
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	p := &fake{inputs: []jani.VarID{0}, outputs: []jani.ActionID{0}, values: func(float64) []float64 { return []float64{0} }}
+	sp, err := engine.NewSpace(ended, task, engine.Options{Limits: engine.Limits{MaxStates: 1}, Policy: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := intern(t, sp)
+	if _, err := sp.Outcomes(s, 0); err == nil {
+		t.Fatal("a second state is stored")
+	}
+	free := sp.Unlimited(p)
+	if free.Task() != task || free.Model() != task.Model || !free.HasPolicy() || free.NumStates() != 0 {
+		t.Errorf("%+v", free.Stats())
+	}
+	if s, err = free.Import(sp, s); err != nil {
+		t.Fatal(err)
+	}
+	for range 16 {
+		next, err := free.Outcomes(s, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s = next[0]
+	}
+	if s != 0 || free.NumStates() != 16 {
+		t.Errorf("state %d of %d", s, free.NumStates())
+	}
+}
+
+func TestResident(t *testing.T) {
+	now, peak := engine.Resident(), engine.PeakResident()
+	if now < 1<<20 || now > 1<<40 || peak < now/2 {
+		t.Errorf("%d bytes are resident, %d at most so far", now, peak)
 	}
 }
