@@ -230,26 +230,23 @@ func TestCompileWithoutSyncs(t *testing.T) {
 	}
 }
 
+// resolved prints a resolved expression, with v7 for variable 7.
+func resolved(e *Expr) string {
+	if e.Op == OpVar {
+		return fmt.Sprint("v", e.Var)
+	}
+	if len(e.Args) == 0 {
+		return tree(e)
+	}
+	s := "(" + e.Op.String()
+	for _, a := range e.Args {
+		s += " " + resolved(a)
+	}
+	return s + ")"
+}
+
 // Guards after folding, over x (variable 0), done (1), r (2) and arr (3 to 5).
 func TestFold(t *testing.T) {
-	show := func(e *Expr) string {
-		var walk func(e *Expr) string
-		walk = func(e *Expr) string {
-			if e.Op == OpVar {
-				return fmt.Sprint("v", e.Var)
-			}
-			s := tree(&Expr{Op: e.Op, Kind: e.Kind, Int: e.Int, Real: e.Real, Name: e.Name})
-			if len(e.Args) == 0 {
-				return s
-			}
-			s = "(" + e.Op.String()
-			for _, a := range e.Args {
-				s += " " + walk(a)
-			}
-			return s + ")"
-		}
-		return walk(e)
-	}
 	for _, c := range []struct{ text, want string }{
 		{"1 + 2 * N = 7", "true"},
 		{"x = 1 + N", "(= v0 4)"},
@@ -272,22 +269,72 @@ func TestFold(t *testing.T) {
 		set, err := m.StateSet("guard", &Condition{Exp: e})
 		if err != nil {
 			t.Errorf("%s: %v", c.text, err)
-		} else if got := show(set.Cond); got != c.want {
+		} else if got := resolved(set.Cond); got != c.want {
 			t.Errorf("%s is folded to %s, want %s", c.text, got, c.want)
 		}
 	}
 }
 
-// Constructors with a condition on the index may mention elements that do not exist.
-func TestArrayConstructor(t *testing.T) {
-	m := mustBuild(t, swap(t, `{"ref": "x", "value": 1}`, `{"ref": "arr", "value": {"op": "ac", "var": "i", "length": 3, "exp":
-		{"op": "ite", "if": {"op": "<", "left": "i", "right": 2}, "then": {"op": "aa", "exp": "arr", "index": {"op": "+", "left": "i", "right": 1}}, "else": "N"}}}`))
-	var got []string
-	for _, a := range m.Parts[0].Edges[0].Destinations[0].Assignments {
-		got = append(got, fmt.Sprintf("%d:%d,%d", a.Target.Var, a.Value.Var, a.Value.Int))
+// What becomes of array expressions: the assignments to single variables, over arr
+// (variables 3 to 5), grid of 2 × 3 (6 to 11) and x (0).
+func TestArrays(t *testing.T) {
+	aa := func(a, i string) string { return `{"op": "aa", "exp": ` + a + `, "index": ` + i + `}` }
+	av := func(elements ...string) string {
+		return `{"op": "av", "elements": [` + strings.Join(elements, ", ") + `]}`
 	}
-	if s := strings.Join(got, " "); s != "3:4,0 4:5,0 5:0,3" {
-		t.Errorf("assignments %s", s)
+	rows := av(av("1", `"x"`, "3"), `"arr"`)
+	for _, c := range []struct{ ref, value, want string }{
+		{`"arr"`, av("7", `"x"`, "9"), "v3:=7 v4:=v0 v5:=9"},
+		{`"arr"`, aa(`"grid"`, "1"), "v3:=v9 v4:=v10 v5:=v11"},
+		{aa(`"grid"`, "0"), `"arr"`, "v6:=v3 v7:=v4 v8:=v5"},
+		{aa(aa(`"grid"`, "1"), "0"), "4", "v9:=4"},
+		{aa(aa(`"grid"`, `"x"`), "2"), "4", "(aa (+ (* (index check v0) 3) (index check 2))):=4"},
+		{aa(aa(`"grid"`, "1"), `"x"`), "4", "(aa (index check v0)):=4"},
+		{`"arr"`, aa(rows, "0"), "v3:=1 v4:=v0 v5:=3"},
+		{`"x"`, aa(aa(rows, "1"), "2"), "v0:=v5"},
+		{`"x"`, aa(av("0", "1", "2"), "1"), "v0:=1"},
+		{`"x"`, aa(av("0", `"x"`), "2"), "v0:=(aa (index check 2))"},
+		{`"x"`, aa(aa(rows, "2"), `"x"`), "v0:=(aa (+ (* (index check 2) 3) (index check v0)))"},
+		{`"x"`, aa(aa(`"grid"`, "-1"), "0"), "v0:=(aa (+ (* (index check -1) 3) (index check 0)))"},
+		{`"grid"`, rows, "v6:=1 v7:=v0 v8:=3 v9:=v3 v10:=v4 v11:=v5"},
+		// constructors, in which a condition on the index may guard an element
+		{`"arr"`, `{"op": "ac", "var": "i", "length": 3, "exp": {"op": "*", "left": "i", "right": {"op": "+", "left": "i", "right": "N"}}}`, "v3:=0 v4:=4 v5:=10"},
+		{`"arr"`, `{"op": "ac", "var": "x", "length": "N", "exp": {"op": "⇒", "left": {"op": "<", "left": "x", "right": 1}, "right": false}}`, "error"},
+		{`"arr"`, `{"op": "ac", "var": "i", "length": 3, "exp": {"op": "ite", "if": {"op": "<", "left": "i", "right": 2}, "then": ` +
+			aa(`"arr"`, `{"op": "+", "left": "i", "right": 1}`) + `, "else": "N"}}`, "v3:=v4 v4:=v5 v5:=3"},
+		{`"grid"`, `{"op": "ac", "var": "i", "length": 2, "exp": {"op": "ac", "var": "j", "length": 3, "exp": ` +
+			aa(aa(`"grid"`, `{"op": "-", "left": 1, "right": "i"}`), `"j"`) + `}}`, "v6:=v9 v7:=v10 v8:=v11 v9:=v6 v10:=v7 v11:=v8"},
+		{`"r"`, `{"constant": "π"}`, "v2:=3.141592653589793r"}, {`"r"`, `{"constant": "e"}`, "v2:=2.718281828459045r"},
+		{`"r"`, `{"op": "let", "variables": [], "expression": {"name": "n", "exp": 1}}`, "v2:=1"},
+	} {
+		m, err := build(swap(t, `{"ref": "x", "value": 1}`, `{"ref": `+c.ref+`, "value": `+c.value+`}`, `"initial-value": {"op": "av", "elements": [1, 2, 3]}}`,
+			`"initial-value": {"op": "av", "elements": [1, 2, 3]}}, {"name": "grid", "type": {"kind": "array", "base": {"kind": "array", "base": "int"}},
+			"initial-value": {"op": "ac", "var": "i", "length": 2, "exp": {"op": "ac", "var": "j", "length": 3, "exp": "j"}}}`), nil)
+		if err != nil {
+			if c.want != "error" {
+				t.Errorf("%s := %s: %v", c.ref, c.value, err)
+			}
+			continue
+		}
+		var got []string
+		for _, a := range m.Parts[0].Edges[0].Destinations[0].Assignments {
+			got = append(got, resolved(a.Target)+":="+resolved(a.Value))
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("%s := %s becomes %s, want %s", c.ref, c.value, s, c.want)
+		}
+	}
+}
+
+// Names of large arrays count as what they stand for.
+func TestWholeArraysAreLimited(t *testing.T) {
+	large := swap(t, `{"op": "av", "elements": [1, 2, 3]}`, `{"op": "ac", "var": "i", "length": 300000, "exp": 0}`,
+		`"assignments": [`, `"assignments": [`+strings.Repeat(`{"ref": {"op": "aa", "exp": "arr", "index": 7}, "value": {"op": "aa", "exp": "arr", "index": "x"}}, `, 1000))
+	mustBuild(t, large) // elements are no whole arrays
+	const swapped = `{"ref": "arr", "value": "arr"}, `
+	_, err := build(strings.Replace(large, `"assignments": [`, `"assignments": [`+strings.Repeat(swapped, 4), 1), nil)
+	if err == nil || !strings.Contains(err.Error(), "array constructors and whole arrays are unrolled to more than 2097152 expressions") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -106,7 +106,7 @@ func TestBindErrors(t *testing.T) {
 		want                        []string
 	}{
 		{"shape", x, `"go","stop"`, "", []int{3, 4, 5}, "1:1", []string{
-			"the network has 3 inputs and 5 outputs, but the interface has 1 inputs and 2 outputs"}},
+			`the network "n.nnet" has 3 inputs and 5 outputs, but the interface has 1 inputs and 2 outputs`}},
 		{"hidden", x, xgo, `,"elements":[4]`, []int{1, 4, 4, 1}, "1:29", []string{
 			"hidden layers of the network have sizes [4 4], but the interface says [4]"}},
 		{"hidden though none", x, xgo, `,"elements":[4]`, []int{1, 1}, "1:29", []string{"have sizes [], but"}},
