@@ -21,8 +21,9 @@ import (
 // N_v. Equal successive sets stay equal, except that a state whose value is known from an
 // earlier query leaves when its time has come, so there are not many more rounds than values.
 //
-// The region is explored breadth first in rounds, each four times as large as the one
-// before. After a round that has not reached everything, the fixpoint is computed twice:
+// The region is explored in rounds, each four times as large as the one before. States
+// that are reached by first choices come first, where the first choice of a state is its
+// first action without an outcome that is known to be unsafe. After a round that has not reached everything, the fixpoint is computed twice:
 // with the states that are not expanded yet taken to be safe, and taken to be unsafe. These
 // are a lower and an upper bound of J*, and where they meet the value is final. So a query
 // whose answer depends on its surroundings only ends early.
@@ -42,26 +43,27 @@ type attractor struct {
 	partial  bool // some state that was reached has no final value yet
 
 	// The rest is the region that a query explores; it is reset by the next one.
-	slots    []uint32 // by state: index of its vertex, if vertices[slots[s]].state is s
-	region   []vertex
-	expanded int // vertices from here on are not expanded yet; if open they are the border
-	pairs    []pairNode
-	edges    []inEdge // arena of linked lists; entry 0 is not used
+	slots   []uint32 // by state: index of its vertex, if vertices[slots[s]].state is s
+	region  []vertex
+	border  int      // open vertices of the region that are not expanded
+	reached []uint32 // scratch: outcomes of an action
+	pairs   []pairNode
+	edges   []inEdge // arena of linked lists; entry 0 is not used
 }
 
 const noValue = ^uint32(0)
 
-// vertex is a state of the region: either open, with all of its actions in pairs, or
-// fixed, with a known value.
+// vertex is a state of the region: either open, or fixed with a known value.
 type vertex struct {
-	state engine.StateID
-	value uint32 // noValue if open
-	in    uint32 // head of the list of edges to this state
-	level uint32 // largest v such that the state is in N_v, as far as it has come
-	free  uint32 // number of actions of cost 0
-	round uint32 // v for which unhit holds
-	unhit uint32 // number of actions of cost 0 without outcome in N_v so far
-	out   bool   // an action of cost 1 has no outcome in the previous N: not in the next
+	state    engine.StateID
+	value    uint32 // noValue if open
+	expanded bool   // its actions are in pairs; open vertices that are not are the border
+	in       uint32 // head of the list of edges to this state
+	level    uint32 // largest v such that the state is in N_v, as far as it has come
+	free     uint32 // number of actions of cost 0
+	round    uint32 // v for which unhit holds
+	unhit    uint32 // number of actions of cost 0 without outcome in N_v so far
+	out      bool   // an action of cost 1 has no outcome in the previous N: not in the next
 }
 
 // pairNode is an action of an open state.
@@ -106,13 +108,13 @@ func (d *attractor) solve(ctx context.Context, s engine.StateID) (uint32, error)
 			return 0, err
 		}
 		high := low
-		if d.expanded < len(d.region) {
+		if d.border > 0 {
 			if high, err = d.bounds(&patience, d.ceiling); err != nil {
 				return 0, err
 			}
 		}
-		for i, x := range d.region[:d.expanded] {
-			if d.values[x.state] == noValue && low[i] == high[i] {
+		for i, x := range d.region {
+			if (x.expanded || x.value != noValue) && d.values[x.state] == noValue && low[i] == high[i] {
 				d.values[x.state] = low[i]
 				if 0 < low[i] && low[i] < d.ceiling {
 					d.counts.add(low[i])
@@ -120,7 +122,7 @@ func (d *attractor) solve(ctx context.Context, s engine.StateID) (uint32, error)
 			}
 		}
 		if value, ok := d.known(s); ok {
-			d.partial = d.partial || d.expanded < len(d.region)
+			d.partial = d.partial || d.border > 0
 			return value, nil
 		}
 	}
@@ -130,8 +132,8 @@ func (d *attractor) solve(ctx context.Context, s engine.StateID) (uint32, error)
 // rounds too.
 const firstRound = 16
 
-// bounds returns the values of the expanded vertices for the case that all vertices of the
-// border have the given value.
+// bounds returns the values of all vertices for the case that those of the border have the
+// given value.
 func (d *attractor) bounds(patience *patience, border uint32) ([]uint32, error) {
 	for i := range d.pairs {
 		p := &d.pairs[i]
@@ -143,13 +145,13 @@ func (d *attractor) bounds(patience *patience, border uint32) ([]uint32, error) 
 		x.level, x.round, x.unhit, x.out = 0, 0, 0, false
 		if x.value == noValue {
 			open = append(open, uint32(i))
-			if i >= d.expanded {
+			if !x.expanded {
 				x.value = border
 			}
 		}
 	}
 	err := d.propagate(patience)
-	values := make([]uint32, d.expanded)
+	values := make([]uint32, len(d.region))
 	for i := range values {
 		values[i] = d.region[i].value
 	}
@@ -161,57 +163,86 @@ func (d *attractor) bounds(patience *patience, border uint32) ([]uint32, error) 
 
 // explore builds the region of s, expanding at most limit states.
 func (d *attractor) explore(patience *patience, s engine.StateID, limit int) error {
-	d.region, d.pairs, d.edges = d.region[:0], d.pairs[:0], append(d.edges[:0], inEdge{})
+	d.region, d.pairs, d.edges, d.border = d.region[:0], d.pairs[:0], append(d.edges[:0], inEdge{}), 0
 	if _, err := d.vertex(s); err != nil {
 		return err
 	}
-	for i := 0; i < len(d.region) && i < limit; i++ {
+	// Vertices reached by first choices since the last other one, and those by others.
+	now, later := []uint32{0}, []uint32(nil)
+	for d.border > 0 && limit > 0 {
+		if len(now) == 0 {
+			now, later = later, nil
+		}
+		i := now[0]
+		now = now[1:]
+		if x := &d.region[i]; x.value != noValue || x.expanded {
+			continue
+		}
 		if err := patience.step(); err != nil {
 			return err
 		}
-		d.expanded = i + 1
-		x := &d.region[i]
-		if x.value != noValue {
-			continue
-		}
-		actions, policy, err := choices(d.sys, x.state, d.infinite)
-		if err != nil {
+		limit--
+		var err error
+		if now, later, err = d.expand(i, now, later); err != nil {
 			return err
-		}
-		if actions == 0 {
-			x.value = 0
-			continue
-		}
-		x.free = actions
-		if !d.infinite {
-			x.free = 1 - costAt(0, policy)
-		}
-		state := x.state // the table moves
-		for a := range int(actions) {
-			outcomes, err := d.sys.Outcomes(state, a)
-			if err != nil {
-				return err
-			}
-			d.pairs = append(d.pairs, pairNode{
-				from:  uint32(i),
-				costs: !d.infinite && a != int(policy),
-				size:  uint32(len(outcomes)),
-			})
-			if uint64(len(d.edges)+len(outcomes)) > math.MaxUint32 {
-				return errTooManyEdges
-			}
-			for _, t := range outcomes {
-				to, err := d.vertex(t)
-				if err != nil {
-					return err
-				}
-				y := &d.region[to]
-				d.edges = append(d.edges, inEdge{uint32(len(d.pairs) - 1), y.in})
-				y.in = uint32(len(d.edges) - 1)
-			}
 		}
 	}
 	return nil
+}
+
+// expand adds the actions of open vertex i to the region. It appends the outcomes of the
+// first choice to now and those of the others to later.
+func (d *attractor) expand(i uint32, now, later []uint32) (_, _ []uint32, err error) {
+	state := d.region[i].state
+	actions, policy, err := choices(d.sys, state, d.infinite)
+	if err != nil {
+		return now, later, err
+	}
+	d.border--
+	x := &d.region[i]
+	x.expanded = true
+	if actions == 0 {
+		x.value = 0
+		return now, later, nil
+	}
+	x.free = actions
+	if !d.infinite {
+		x.free = 1 - costAt(0, policy)
+	}
+	chosen := false
+	for pos := range actions {
+		a := actionAt(pos, policy)
+		outcomes, err := d.sys.Outcomes(state, a)
+		if err != nil {
+			return now, later, err
+		}
+		unsafe := false
+		d.reached = d.reached[:0]
+		for _, t := range outcomes {
+			to, err := d.vertex(t)
+			if err != nil {
+				return now, later, err
+			}
+			d.reached = append(d.reached, to)
+			unsafe = unsafe || d.region[to].value == d.ceiling
+		}
+		if uint64(len(d.edges)+len(outcomes)) > math.MaxUint32 {
+			return now, later, errTooManyEdges
+		}
+		d.pairs = append(d.pairs, pairNode{from: i, costs: !d.infinite && a != int(policy), size: uint32(len(outcomes))})
+		for _, to := range d.reached {
+			y := &d.region[to]
+			d.edges = append(d.edges, inEdge{uint32(len(d.pairs) - 1), y.in})
+			y.in = uint32(len(d.edges) - 1)
+		}
+		if !chosen && !unsafe {
+			chosen = true
+			now = append(now, d.reached...)
+		} else {
+			later = append(later, d.reached...)
+		}
+	}
+	return now, later, nil
 }
 
 // vertex returns the index of the vertex of s, which it appends if there is none.
@@ -239,6 +270,9 @@ func (d *attractor) vertex(s engine.StateID) (uint32, error) {
 	i := uint32(len(d.region))
 	d.slots[s] = i
 	d.region = append(d.region, vertex{state: s, value: value})
+	if value == noValue {
+		d.border++
+	}
 	return i, nil
 }
 

@@ -235,7 +235,7 @@ func DeciderNames() []string {
 //
 //	local      on-the-fly least fixpoint over a dependency graph; linear
 //	tarjan     TarjanSafe: depth-first search with caches per budget
-//	attractor  backward fixpoint over all reachable states; linear
+//	attractor  backward fixpoint over a region that grows in rounds; linear
 //
 // Deciders may share a System.
 func NewDecider(name string, sys System, r Radius) (Decider, error) {

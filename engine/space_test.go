@@ -91,6 +91,7 @@ func TestTransitions(t *testing.T) {
 		{"1/0 ∧ x = 4", guarded(binary("∧", quotient, binary("=", `"x"`, "4"))), "guard: "},
 		{"x ≠ 3 ∨ 7 % (x − 3) = 1", guarded(binary("∨", binary("≠", `"x"`, "3"), binary("=", binary("%", "7", binary("-", `"x"`, "3")), "1"))), "guard: "},
 		{"x = 3 ∨ 7 % (x − 3) = 1", guarded(binary("∨", x, binary("=", binary("%", "7", binary("-", `"x"`, "3")), "1"))), "[4]"},
+		{"failing ite ∧ y = 1", guarded(binary("∧", binary("=", `{"op":"ite","if":`+binary("=", binary("%", "7", binary("-", `"x"`, "3")), "1")+`,"then":1,"else":2}`, "1"), binary("=", y, "1"))), "guard: "},
 		{"a[5] behind x", guarded(binary("∧", binary("≠", `"x"`, "3"), binary("=", element("5"), "0"))), "[]"},
 		{"a[5]", guarded(binary("∧", x, binary("=", element("5"), "0"))), "index 5 is out of range"},
 		{"a[x − 1]", guarded(binary("=", element(binary("-", `"x"`, "1")), "2")), "[4]"},
@@ -147,6 +148,52 @@ func TestTransitions(t *testing.T) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// Guards of synchronisations that are combined at run time are evaluated as far as the
+// participants before them can move, as those of listed ones are: here, b fails where x
+// is 0, and a can move only where x is not 0.
+func TestLazyGuards(t *testing.T) {
+	const edges, pairs = 17, 17 * 17
+	participant := func(name, label, guard string) string {
+		return fmt.Sprintf(`{"name":%q,"locations":[{"name":"l"}],"initial-locations":["l"],"edges":[%s]}`, name,
+			strings.TrimSuffix(strings.Repeat(fmt.Sprintf(`{"location":"l","action":%q,"guard":{"exp":%s},"destinations":[{"location":"l"}]},`, label, guard), edges), ","))
+	}
+	safe, fails := `{"op":"≠","left":"x","right":"y"}`, `{"op":"≥","left":{"op":"%","left":"y","right":"x"},"right":0}`
+	always := `{"op":"≥","left":"x","right":"y"}`
+	automata := participant("p", "a", safe) + "," + participant("q", "b", fails) + "," + participant("r", "c", always) + "," + participant("s", "d", always)
+	for _, c := range []struct {
+		syncs           string
+		choices, broken int // where x is 1 and where it is 0; −1 is an error
+	}{
+		{vector(4, "0 a,1 b", "a"), pairs, 0},
+		{vector(4, "0 a,1 b", "a") + "," + vector(4, "2 c,3 d", "c"), 2 * pairs, pairs},
+		{vector(4, "1 b,2 c", "a"), pairs, -1},
+		{vector(4, "0 a,1 b", "a") + "," + vector(4, "1 b,2 c", "c"), 2 * pairs, -1},
+	} {
+		doc, task := parse(t, modelText("a b c d", bounded("x", 0, 1, 1)+","+bounded("y", 0, 0, 0), automata,
+			`{"automaton":"p"},{"automaton":"q"},{"automaton":"r"},{"automaton":"s"}`, c.syncs))
+		tw, err := newTwins(doc, nil, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, lazy := tw.byEdge.CompositeEdges(); !lazy {
+			t.Errorf("%s: all synchronisations are listed", c.syncs)
+		}
+		for x, want := range []int{c.broken, c.choices} {
+			values := []jani.Value{jani.Value(x), 0, 0, 0, 0, 0}
+			if _, failed, err := tw.compare(values); err != nil || (failed != nil) != (want < 0) {
+				t.Errorf("%s, x = %d: both fail: %v; they differ: %v", c.syncs, x, failed, err)
+			}
+			s, err := tw.byEdge.Intern(values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := tw.byEdge.NumActions(s); n != max(want, 0) || (err != nil) != (want < 0) {
+				t.Errorf("%s, x = %d: %d choices, error %v, want %d", c.syncs, x, n, err, want)
+			}
+		}
 	}
 }
 
