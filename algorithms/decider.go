@@ -341,9 +341,15 @@ func (d *decider) Known(s engine.StateID) Verdict {
 // countingSystem is a System that counts the distinct pairs that it is asked for.
 type countingSystem struct {
 	System
-	start []uint32 // by state: 1 + index in asked of its first word, 0 if it has none
-	asked []uint64 // one bit per action, states start at word boundaries
+	asked engine.PerState[uint64] // one bit for each of the first 64 actions
+	more  map[morePairs]uint64    // likewise for each further 64
 	pairs int64
+}
+
+// morePairs names 64 actions of a state from the 65th on.
+type morePairs struct {
+	s     engine.StateID
+	block int
 }
 
 func (c *countingSystem) Outcomes(s engine.StateID, i int) ([]engine.StateID, error) {
@@ -351,24 +357,19 @@ func (c *countingSystem) Outcomes(s engine.StateID, i int) ([]engine.StateID, er
 	if err != nil {
 		return nil, err
 	}
-	if int(s) >= len(c.start) {
-		c.start = grow(c.start, c.NumStates(), 0)
-	}
-	at := c.start[s]
-	if at == 0 {
-		n, err := c.NumActions(s)
-		if err != nil {
-			return nil, err
+	bit := uint64(1) << (i & 63)
+	if i < 64 {
+		if word := c.asked.At(s); *word&bit == 0 {
+			*word |= bit
+			c.pairs++
 		}
-		at = uint32(len(c.asked)) + 1
-		c.start[s] = at
-		for ; n > 0; n -= 64 {
-			c.asked = append(c.asked, 0)
-		}
+		return outcomes, nil
 	}
-	word, bit := &c.asked[int(at)-1+i>>6], uint64(1)<<(i&63)
-	if *word&bit == 0 {
-		*word |= bit
+	if c.more == nil {
+		c.more = make(map[morePairs]uint64)
+	}
+	if key := (morePairs{s, i >> 6}); c.more[key]&bit == 0 {
+		c.more[key] |= bit
 		c.pairs++
 	}
 	return outcomes, nil

@@ -28,9 +28,9 @@ type FaultOptions struct {
 	// exponentially with the radius. Where the bound is reached, the severity is a lower
 	// bound (SeverityAtLeast).
 	SeverityEffort int
-	// Alternatives also finds, for the radius ∞, the safe alternatives of each distinct
-	// fault.
-	Alternatives bool
+	// Alternatives is the number of distinct faults for which, for the radius ∞, the safe
+	// alternatives are found too. It may take more than finding the faults.
+	Alternatives int
 	// Fresh decides every state with a decider and a Space of its own, sharing nothing:
 	// to measure what the sharing saves.
 	Fresh bool

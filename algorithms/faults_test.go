@@ -295,7 +295,7 @@ func faultVariants(rng *rand.Rand, r algorithms.Radius, states int) []algorithms
 		list = append(list, o)
 	}
 	for i := range list {
-		list[i].Solver, list[i].Alternatives = names[rng.IntN(len(names))], rng.IntN(2) == 0
+		list[i].Solver, list[i].Alternatives = names[rng.IntN(len(names))], 1<<20*rng.IntN(2)
 	}
 	list[len(list)-1].Solver = "" // the default
 	return list
@@ -369,7 +369,7 @@ func TestFaultsAgreeWithFixpoint(t *testing.T) {
 				}
 				for i, f := range report.Faults {
 					want := []string(nil)
-					if o.Alternatives && r == algorithms.Infinite {
+					if o.Alternatives > 0 && r == algorithms.Infinite {
 						want = e.alternatives(num.original(report.Fault(i).State))
 					}
 					if !slices.Equal(f.Alternatives, want) {
@@ -801,7 +801,7 @@ func TestFaultReportsAgree(t *testing.T) {
 			{Solver: "local"}, {Solver: "local", Forward: true}, {Solver: "tarjan"}, {Solver: "attractor"}, {Solver: "tarjan", Forward: true},
 			{Solver: "local", Fresh: true}, {Solver: "tarjan", Fresh: true, Forward: true},
 		} {
-			o.Radius, o.MaxSeverity, o.SeverityEffort, o.Alternatives = radius, 3, -1, true
+			o.Radius, o.MaxSeverity, o.SeverityEffort, o.Alternatives = radius, 3, -1, 1<<20
 			report, _, err := algorithms.FindFaults(t.Context(), sp, fork, runs, o, nil)
 			must(t, err)
 			got := fmt.Sprintf("%+v of %+v, %d unavoidable, %d with a fault", report.Distinct, report.Total, report.Unavoidable, report.WithFault)

@@ -3,7 +3,6 @@ package algorithms
 import (
 	"context"
 	"errors"
-	"math"
 
 	"fuzzsafe/engine"
 )
@@ -44,9 +43,9 @@ type local struct {
 	sys      System
 	ceiling  uint32 // U
 	infinite bool
-	nodes    []localNode
-	deps     []dependency // arena of linked lists; entry 0 is not used
-	work     []workItem   // LIFO
+	nodes    engine.PerState[localNode]
+	deps     dependencies
+	work     []workItem // LIFO
 	// finished tells, by number of walk, whether the walk ended with an empty worklist.
 	// Every query that has something to do is a new walk. Walk 0 is never, walk 1 a
 	// fictitious one that visited the goals and terminal states.
@@ -86,6 +85,31 @@ type dependency struct {
 	next uint32
 }
 
+// dependencies is an arena of linked lists, in chunks that never move. 0 is the empty list.
+type dependencies struct {
+	chunks [][]dependency
+}
+
+const dependencyBits = 9
+
+func (d *dependencies) at(i uint32) dependency {
+	i--
+	return d.chunks[i>>dependencyBits][i&(1<<dependencyBits-1)]
+}
+
+// add stores a dependency and returns its number.
+func (d *dependencies) add(x dependency) (uint32, error) {
+	last := len(d.chunks) - 1
+	if last < 0 || len(d.chunks[last]) == 1<<dependencyBits {
+		if last++; last >= 1<<(32-dependencyBits)-1 {
+			return 0, errTooManyEdges
+		}
+		d.chunks = append(d.chunks, make([]dependency, 0, 1<<dependencyBits))
+	}
+	d.chunks[last] = append(d.chunks[last], x)
+	return uint32(last<<dependencyBits + len(d.chunks[last])), nil
+}
+
 // workItem asks for a visit of state, because it is an outcome of the action at position
 // pos of the state from. If from is NoState it asks for a look regardless of that.
 type workItem struct {
@@ -100,16 +124,13 @@ func newLocal(sys System, r Radius) solver {
 		sys:      sys,
 		ceiling:  r.ceiling(),
 		infinite: r == Infinite,
-		deps:     make([]dependency, 1),
 		finished: []bool{false, true},
 	}
 }
 
 func (d *local) known(s engine.StateID) (uint32, bool) {
-	if int(s) >= len(d.nodes) || !d.final(&d.nodes[s]) {
-		return 0, false
-	}
-	return d.nodes[s].bound, true
+	n := d.nodes.Peek(s)
+	return n.bound, d.final(&n)
 }
 
 func (d *local) unbounded() bool { return d.counts.gap(d.ceiling - 1) }
@@ -130,10 +151,10 @@ func (d *local) solve(ctx context.Context, s engine.StateID) (uint32, error) {
 	err := d.run(ctx, s)
 	d.finished[d.walk] = err == nil && len(d.work) == 0
 	for _, item := range d.work {
-		d.nodes[item.state].pending = false
+		d.nodes.At(item.state).pending = false
 	}
 	d.work = d.work[:0]
-	return d.nodes[s].bound, err
+	return d.nodes.At(s).bound, err
 }
 
 // run works until the worklist is empty or query is known not to be r-safe.
@@ -143,7 +164,7 @@ func (d *local) run(ctx context.Context, query engine.StateID) error {
 		return err
 	}
 	for len(d.work) > 0 {
-		if d.nodes[query].bound >= d.ceiling && d.repeated <= d.progress {
+		if d.nodes.At(query).bound >= d.ceiling && d.repeated <= d.progress {
 			return nil
 		}
 		if err := patience.step(); err != nil {
@@ -151,13 +172,13 @@ func (d *local) run(ctx context.Context, query engine.StateID) error {
 		}
 		item := d.work[len(d.work)-1]
 		d.work = d.work[:len(d.work)-1]
-		n := &d.nodes[item.state]
+		n := d.nodes.At(item.state)
 		visited, wanted := n.walk == d.walk, false
 		if item.from == engine.NoState {
 			n.pending = false
 			wanted = visited
 		} else {
-			from := &d.nodes[item.from]
+			from := d.nodes.At(item.from)
 			wanted = !visited && from.walk == d.walk && from.act == item.pos && from.bound < d.ceiling
 		}
 		if !wanted || d.final(n) {
@@ -174,7 +195,7 @@ func (d *local) run(ctx context.Context, query engine.StateID) error {
 // for its bound, or with a higher bound. It drops s from the walk if nobody visited can use
 // the higher bound; those who adopt it later put it on the worklist again.
 func (d *local) look(s, query engine.StateID) error {
-	n := &d.nodes[s]
+	n := d.nodes.At(s)
 	if n.stage == localExpanded && n.walk != d.walk {
 		d.repeated++
 	} else {
@@ -208,7 +229,6 @@ func (d *local) look(s, query engine.StateID) error {
 		if fine || err != nil {
 			return err
 		}
-		n = &d.nodes[s] // adopt may have moved the table
 		n.act++
 	}
 	return nil
@@ -217,7 +237,7 @@ func (d *local) look(s, query engine.StateID) error {
 // adopt returns whether the current action of s is good enough for its bound, and if so
 // registers s with the outcomes and puts those that must be visited on the worklist.
 func (d *local) adopt(s engine.StateID) (bool, error) {
-	n := &d.nodes[s]
+	n := d.nodes.At(s)
 	pos := n.act
 	cost := d.cost(n, pos)
 	if cost > n.bound {
@@ -233,28 +253,25 @@ func (d *local) adopt(s engine.StateID) (bool, error) {
 		if err := d.classify(t); err != nil {
 			return false, err
 		}
-		if d.nodes[t].bound > allowed {
+		if d.nodes.At(t).bound > allowed {
 			fine = false
 			if d.infinite {
 				return false, nil // it will never be fine again
 			}
 		}
 	}
-	n = &d.nodes[s]
 	if pos >= n.linked {
 		// With a finite radius an action that is not fine now can become so after a
 		// raise. Registering it at first sight tells that it has been done by a number.
 		n.linked = pos + 1
 		for _, t := range outcomes {
-			m := &d.nodes[t]
+			m := d.nodes.At(t)
 			if d.final(m) {
 				continue
 			}
-			if uint64(len(d.deps)) > math.MaxUint32 {
-				return false, errTooManyEdges
+			if m.deps, err = d.deps.add(dependency{s, pos, m.deps}); err != nil {
+				return false, err
 			}
-			d.deps = append(d.deps, dependency{s, pos, m.deps})
-			m.deps = uint32(len(d.deps) - 1)
 		}
 	}
 	if !fine {
@@ -264,7 +281,7 @@ func (d *local) adopt(s engine.StateID) (bool, error) {
 	// before the intended one, and the intended one more often tells what the action is
 	// worth: it took 3.5 times fewer pairs on lines with ice and falling packages.
 	for _, t := range outcomes {
-		if m := &d.nodes[t]; m.walk != d.walk && !d.final(m) {
+		if m := d.nodes.At(t); m.walk != d.walk && !d.final(m) {
 			d.work = append(d.work, workItem{t, s, pos})
 		}
 	}
@@ -275,7 +292,7 @@ func (d *local) adopt(s engine.StateID) (bool, error) {
 // to the least of these values, and calls back the states that relied on the old one. It
 // returns whether the new bound is still good enough for a state that relies on s.
 func (d *local) raise(s engine.StateID) (wanted bool, err error) {
-	n := &d.nodes[s]
+	n := d.nodes.At(s)
 	bound, act := d.ceiling, uint32(0)
 	for pos := uint32(0); pos < n.actions && !d.infinite; pos++ {
 		value := uint32(0)
@@ -285,7 +302,7 @@ func (d *local) raise(s engine.StateID) (wanted bool, err error) {
 				return false, err
 			}
 			for _, t := range outcomes {
-				value = max(value, d.nodes[t].bound)
+				value = max(value, d.nodes.At(t).bound)
 			}
 		}
 		if value += d.cost(n, pos); value < bound {
@@ -299,9 +316,10 @@ func (d *local) raise(s engine.StateID) (wanted bool, err error) {
 		d.counts.add(bound)
 	}
 	n.bound, n.act = bound, act
-	for i := n.deps; i != 0; i = d.deps[i].next {
-		dep := d.deps[i]
-		m := &d.nodes[dep.from]
+	for i := n.deps; i != 0; {
+		dep := d.deps.at(i)
+		i = dep.next
+		m := d.nodes.At(dep.from)
 		switch {
 		case dep.from == s || m.walk != d.walk || m.act != dep.pos || m.bound >= d.ceiling:
 			// It is being looked at, not part of this walk, or has moved on.
@@ -324,10 +342,7 @@ func (d *local) cost(n *localNode, pos uint32) uint32 {
 
 // classify makes sure that s is in the table and its class is known.
 func (d *local) classify(s engine.StateID) error {
-	if int(s) >= len(d.nodes) {
-		d.nodes = grow(d.nodes, d.sys.NumStates(), localNode{})
-	}
-	n := &d.nodes[s]
+	n := d.nodes.At(s)
 	if n.stage != localNew {
 		return nil
 	}

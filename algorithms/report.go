@@ -181,7 +181,7 @@ func FindFaults(ctx context.Context, sp *engine.Space, fork func() *engine.Space
 				numbers[f.State] = n
 				r.Faults = append(r.Faults, describeFault(sp, f.Fault))
 				r.Distinct.Faults++
-				if options.Alternatives && options.Radius == Infinite && err == nil {
+				if n < options.Alternatives && options.Radius == Infinite && err == nil {
 					r.Faults[n].Alternatives, err = a.alternatives(ctx, f.State)
 				}
 			}

@@ -13,7 +13,7 @@ type arena[T ~uint32] struct {
 }
 
 const (
-	arenaBits  = 14
+	arenaBits  = 10
 	arenaChunk = 1 << arenaBits
 )
 

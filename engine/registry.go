@@ -8,7 +8,7 @@ import (
 
 // registry stores packed states once each and numbers them: hash-consing.
 //
-//	chunks: [ state 0 | state 1 | … | state 4095 ] [ state 4096 | … ] …
+//	chunks: [ state 0 | state 1 | … | state 511 ] [ state 512 | … ] …
 //	table:  open addressing with linear probing, one 64-bit entry per slot:
 //	        high half: lower half of the hash; low half: id + 1, or 0 if free
 //
@@ -24,7 +24,7 @@ type registry struct {
 }
 
 const (
-	chunkBits   = 12
+	chunkBits   = 9
 	chunkStates = 1 << chunkBits
 	// maxStates leaves identifiers for NoState and for id + 1.
 	maxStates = 1<<32 - 2

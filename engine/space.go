@@ -59,9 +59,9 @@ type Space struct {
 	unsafe  boolFunc
 	goal    boolFunc
 
-	class    perState[Class]
-	first    perState[uint32] // reference into slots, 0 if the actions are not known
-	decision perState[decision]
+	class    PerState[Class]
+	first    PerState[uint32] // reference into slots, 0 if the actions are not known
+	decision PerState[decision]
 	slots    arena[uint32]   // per state: label and outcomes of each applicable action
 	outcomes arena[StateID]  // per generated pair
 	decided  []StateID       // states whose decision was computed, in that order
@@ -113,7 +113,7 @@ func NewSpace(ctx context.Context, task *jani.Task, options Options) (*Space, er
 
 func newSpace(ctx context.Context, task *jani.Task, options Options, g *generator) *Space {
 	sp := &Space{ctx: ctx, task: task, options: options, work: newWorker(g)}
-	sp.states = newRegistry(g.layout.words, 12)
+	sp.states = newRegistry(g.layout.words, 8)
 	c := &exprCompiler{task.Model, g.layout}
 	compile := func(e *jani.Expr) boolFunc {
 		if e == nil {
@@ -219,7 +219,7 @@ func (sp *Space) intern(w []uint64) (StateID, error) {
 	if id != NoState {
 		return id, nil
 	}
-	if sp.states.count&(chunkStates-1) == chunkStates-1 {
+	if sp.states.count&0xfff == 0xfff {
 		if err := sp.options.Limits.check(sp.ctx); err != nil {
 			return NoState, err
 		}
@@ -241,7 +241,7 @@ func (sp *Space) step() error {
 
 // Class returns whether s is unsafe, a goal or neither.
 func (sp *Space) Class(s StateID) (Class, error) {
-	c := sp.class.at(s)
+	c := sp.class.At(s)
 	if *c != ClassUnknown {
 		return *c, nil
 	}
@@ -262,7 +262,7 @@ func (sp *Space) Class(s StateID) (Class, error) {
 
 // actions returns the slots of s: pairs of label and outcomes, one per applicable action.
 func (sp *Space) actions(s StateID) ([]uint32, error) {
-	first := sp.first.at(s)
+	first := sp.first.At(s)
 	if *first == 0 {
 		if err := sp.step(); err != nil {
 			return nil, err
@@ -437,7 +437,7 @@ func (sp *Space) Decision(s StateID) (int, error) {
 	if sp.options.Policy == nil {
 		return -1, nil
 	}
-	d := sp.decision.at(s)
+	d := sp.decision.At(s)
 	if *d != 0 {
 		return d.action(), nil
 	}
@@ -455,7 +455,7 @@ func (sp *Space) Decision(s StateID) (int, error) {
 
 // KnownDecision returns the decision in s if it has been computed, else −1.
 func (sp *Space) KnownDecision(s StateID) int {
-	if d := sp.decision.peek(s); d != 0 {
+	if d := sp.decision.Peek(s); d != 0 {
 		return d.action()
 	}
 	return -1
@@ -526,20 +526,21 @@ func (sp *Space) Adopt(fork *Space) error {
 		if err != nil {
 			return err
 		}
-		if d := sp.decision.at(id); *d == 0 {
-			sp.decide(id, d, *fork.decision.at(s))
+		if d := sp.decision.At(id); *d == 0 {
+			sp.decide(id, d, *fork.decision.At(s))
 		}
 	}
 	return nil
 }
 
-// perState is a table with one entry per state; entries start as zero.
-type perState[T any] struct {
+// PerState is a table with one entry per state of a Space; entries start as zero. It grows
+// in chunks that never move, as states are asked for.
+type PerState[T any] struct {
 	chunks [][]T
 }
 
-// at returns the entry of s. The pointer stays valid.
-func (p *perState[T]) at(s StateID) *T {
+// At returns the entry of s. The pointer stays valid.
+func (p *PerState[T]) At(s StateID) *T {
 	c := int(s >> chunkBits)
 	for c >= len(p.chunks) {
 		p.chunks = append(p.chunks, make([]T, chunkStates))
@@ -547,8 +548,8 @@ func (p *perState[T]) at(s StateID) *T {
 	return &p.chunks[c][s&(chunkStates-1)]
 }
 
-// peek returns the entry of s without making room for it.
-func (p *perState[T]) peek(s StateID) (entry T) {
+// Peek returns the entry of s without making room for it.
+func (p *PerState[T]) Peek(s StateID) (entry T) {
 	if c := int(s >> chunkBits); c < len(p.chunks) {
 		return p.chunks[c][s&(chunkStates-1)]
 	}

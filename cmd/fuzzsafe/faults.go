@@ -119,7 +119,7 @@ func (s *session) faults() error {
 		s.printFuzz(r.Fuzz)
 	}
 	s.printFaults(&r.FaultsReport)
-	s.printExample(sp, unsafe, details, &r.FaultsReport)
+	s.printExample(sp, unsafe, details, options)
 	return failure
 }
 
@@ -263,7 +263,7 @@ func printSeverities(out io.Writer, counts map[string]int) {
 }
 
 // printExample shows the shortest unsafe run with a fault.
-func (s *session) printExample(sp *engine.Space, runs []algorithms.Run, details []algorithms.PathFaults, r *algorithms.FaultsReport) {
+func (s *session) printExample(sp *engine.Space, runs []algorithms.Run, details []algorithms.PathFaults, options algorithms.FaultOptions) {
 	best := -1
 	for i := range details {
 		if len(details[i].Faults) > 0 && (best < 0 || len(runs[i].States) < len(runs[best].States)) {
@@ -314,11 +314,22 @@ func (s *session) printExample(sp *engine.Space, runs []algorithms.Run, details 
 		fmt.Fprintf(out, "%d of the %d outcomes of %s are states from which no policy is sure to stay safe.\n",
 			len(f.Unsafe), len(outcomes), sp.ActionName(f.State, f.Action))
 	}
-	for i := range r.Faults {
-		if r.Fault(i).State == f.State && len(r.Faults[i].Alternatives) > 0 {
-			fmt.Fprintf(out, "Safe instead: %s.\n", strings.Join(r.Faults[i].Alternatives, ", "))
-		}
+	if options.Radius != algorithms.Infinite {
+		return
 	}
+	d, err := algorithms.NewDecider(options.Solver, sp, algorithms.Infinite)
+	if err != nil {
+		return
+	}
+	safe, err := algorithms.SafeAlternatives(s.ctx, sp, d, f.State)
+	if err != nil || len(safe) == 0 {
+		return // a limit: the alternatives are not known
+	}
+	var names []string
+	for _, i := range safe {
+		names = append(names, sp.ActionName(f.State, i))
+	}
+	fmt.Fprintf(out, "Safe instead: %s.\n", strings.Join(names, ", "))
 }
 
 // changes lists the variables that differ between two states.

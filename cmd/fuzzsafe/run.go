@@ -59,7 +59,9 @@ func (s *session) run() error {
 	if err != nil {
 		return err
 	}
-	options.Alternatives = true
+	if s.json {
+		options.Alternatives = 100
+	}
 	sp, result, report, failure := s.fuzz()
 	if sp == nil {
 		return failure
@@ -92,7 +94,7 @@ func (s *session) run() error {
 	s.printFuzz(&report)
 	if len(unsafe) > 0 {
 		s.printFaults(&analysis)
-		s.printExample(sp, unsafe, details, &analysis)
+		s.printExample(sp, unsafe, details, options)
 	}
 	return failure
 }
