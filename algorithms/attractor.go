@@ -23,10 +23,11 @@ import (
 //
 // The region is explored in rounds, each four times as large as the one before. States
 // that are reached by first choices come first, where the first choice of a state is its
-// first action without an outcome that is known to be unsafe. After a round that has not reached everything, the fixpoint is computed twice:
-// with the states that are not expanded yet taken to be safe, and taken to be unsafe. These
-// are a lower and an upper bound of J*, and where they meet the value is final. So a query
-// whose answer depends on its surroundings only ends early.
+// first action without an outcome that is known to be unsafe. After a round that has not
+// reached everything, the fixpoint is computed twice: with the states that are not
+// expanded yet taken to be safe, and taken to be unsafe. These are a lower and an upper
+// bound of J*, and where they meet the value is final. So a query whose answer depends on
+// its surroundings only ends early.
 //
 // Complexity: time O(edges + U · (states + edges of policy actions)) and memory O(edges),
 // for the states that the query is the first to reach; the rounds together cost a small
