@@ -46,10 +46,10 @@ func (c *exprCompiler) bounds(e *jani.Expr) (lo, hi int64, mayFail bool) {
 	case jani.OpConst:
 		return e.Int, e.Int, false
 	case jani.OpVar:
-		x := &c.model.Vars[e.Var]
+		x := c.model.Var(e.Var)
 		return x.Lower, x.Upper, false
 	case jani.OpElem:
-		x := &c.model.Vars[e.Var]
+		x := c.model.Var(e.Var)
 		return x.Lower, x.Upper, c.mayFail(e.Args[0])
 	case jani.OpBound:
 		alo, ahi, fail := c.bounds(e.Args[0])
@@ -117,6 +117,9 @@ func (c *exprCompiler) mayFail(e *jani.Expr) bool {
 		return false
 	case jani.OpAdd, jani.OpSub, jani.OpMul, jani.OpDiv, jani.OpPow, jani.OpLog:
 		return true // the result may leave the finite reals
+	}
+	if jani.RealFunc(e.Op) != nil {
+		return true
 	}
 	for _, a := range e.Args {
 		if c.mayFail(a) {
@@ -482,6 +485,18 @@ func (c *exprCompiler) real(e *jani.Expr) realFunc {
 				return b(e)
 			}
 			return d(e)
+		}
+	}
+	if f := jani.RealFunc(e.Op); f != nil {
+		a := c.real(e.Args[0])
+		return func(ev *evaluator) float64 {
+			x := a(ev)
+			v := f(x)
+			if v-v != 0 { // NaN or infinite
+				ev.fail(e.Pos, "%s of %g is not a finite number", e.Op, x)
+				return 0
+			}
+			return v
 		}
 	}
 	return func(ev *evaluator) float64 {

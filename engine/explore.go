@@ -95,13 +95,16 @@ func (sp *Space) expandAll(s StateID, r *Exploration) error {
 		return err
 	}
 	before := r.Choices
-	byLabel := sp.options.Choice == ByLabel
 	k.out = k.out[:0]
 	var err error
 	for i := range k.labels {
+		l := &k.labels[i]
+		if l.race && r.Choices > before && sp.maximalProgress() {
+			continue
+		}
 		from := len(k.out)
 		visited := int64(0)
-		k.choices(&k.labels[i], func() bool {
+		k.choices(l, func() bool {
 			visited++
 			_, err = k.expand(w)
 			return err == nil
@@ -112,10 +115,14 @@ func (sp *Space) expandAll(s StateID, r *Exploration) error {
 		if visited == 0 {
 			continue
 		}
-		if byLabel {
+		switch {
+		case sp.options.Choice == ByLabel:
 			r.Choices++
 			r.Branches += int64(k.dropDuplicates(from))
-		} else {
+		case l.race:
+			r.Choices++
+			r.Branches += int64((len(k.out) - from) / k.layout.words)
+		default:
 			r.Choices += visited
 			r.Branches += int64((len(k.out) - from) / k.layout.words)
 		}

@@ -50,6 +50,7 @@ type row struct {
 // label is an action label with its vectors; their listed rows are from..to.
 type label struct {
 	action   jani.ActionID
+	race     bool // the Markovian edges: all choices together are one action
 	from, to int
 	vectors  []vector
 }
@@ -71,6 +72,8 @@ type edge struct {
 	random bool
 	// levels lists the assignment indices in use, nil if there is at most one.
 	levels []int
+	// extended says that assignments read or write transient variables.
+	extended bool
 }
 
 type destination struct {
@@ -112,7 +115,7 @@ type assign struct {
 }
 
 func newGenerator(m *jani.Model) (*generator, error) {
-	g := &generator{model: m, layout: newLayout(m.Vars)}
+	g := &generator{model: m, layout: newLayout(m.Vars).withTransients(m.Transients)}
 	c := &exprCompiler{m, g.layout}
 	contended := contendedVariables(m)
 	edges := make([][]*edge, len(m.Parts))
@@ -139,7 +142,7 @@ func newGenerator(m *jani.Model) (*generator, error) {
 	var lazy []*vector
 	var lazyOf []jani.Vector
 	for i := 0; i < len(m.Vectors); {
-		l := label{action: m.Vectors[i].Action, from: len(g.rows)}
+		l := label{action: m.Vectors[i].Action, race: m.Vectors[i].Action == m.Race, from: len(g.rows)}
 		for ; i < len(m.Vectors) && m.Vectors[i].Action == l.action; i++ {
 			v := m.Vectors[i]
 			from := len(g.rows)
@@ -294,6 +297,7 @@ func (c *exprCompiler) edge(instance int, e *jani.ModelEdge, contended map[jani.
 		}
 		for _, a := range d.Assignments {
 			dest.assigns = append(dest.assigns, c.assign(a, contended, out))
+			out.extended = out.extended || c.transient(a.Target) || c.transient(a.Value)
 			levels[a.Index] = true
 		}
 		out.dests = append(out.dests, dest)
@@ -304,8 +308,21 @@ func (c *exprCompiler) edge(instance int, e *jani.ModelEdge, contended map[jani.
 	return out
 }
 
+// transient reports whether e mentions a transient variable.
+func (c *exprCompiler) transient(e *jani.Expr) bool {
+	if e.Op == jani.OpVar && int(e.Var) >= len(c.model.Vars) {
+		return true
+	}
+	for _, a := range e.Args {
+		if c.transient(a) {
+			return true
+		}
+	}
+	return false
+}
+
 func (c *exprCompiler) assign(a jani.ModelAssignment, contended map[jani.VarID]bool, e *edge) assign {
-	x := &c.model.Vars[a.Target.Var]
+	x := c.model.Var(a.Target.Var)
 	f := c.layout.fields[a.Target.Var]
 	out := assign{level: a.Index, field: f, lo: x.Lower, hi: x.Upper, rlo: x.RealLower, rhi: x.RealUpper,
 		first: a.Target.Var, contended: contended[a.Target.Var], edge: e, pos: a.Pos}
@@ -354,6 +371,8 @@ type worker struct {
 	at      []int    // destination per edge of the choice
 	weight  []bool   // destinations of positive probability, of all edges, back to back
 	before  []uint64
+	source  []uint64 // scratch: a state with transient variables, before a transition
+	target  []uint64 // and after it
 	written []writtenField
 	// out holds the successors of the choices expanded last, back to back.
 	out []uint64
@@ -366,7 +385,7 @@ type writtenField struct {
 
 func newWorker(g *generator) *worker {
 	return &worker{generator: g, enabled: make([]uint64, g.words), tested: make([]uint64, len(g.rows)),
-		before: make([]uint64, g.layout.words)}
+		before: make([]uint64, g.layout.words+g.layout.extra)}
 }
 
 // enable finds the enabled rows of words from..to of the set of rows in state w.
@@ -540,7 +559,7 @@ func (k *worker) combinations(v *vector, visit func() bool) bool {
 func (k *worker) expand(w []uint64) (int, error) {
 	k.w = w
 	if len(k.chosen) == 1 {
-		if e := k.chosen[0]; !e.random && len(e.levels) <= 1 {
+		if e := k.chosen[0]; !e.random && !e.extended && len(e.levels) <= 1 {
 			for i := range e.dests {
 				dst := k.push(w)
 				k.written = k.written[:0]
@@ -575,7 +594,7 @@ func (k *worker) expandProduct(w []uint64) (int, error) {
 	for {
 		if k.atPositive() {
 			count++
-			if err := k.assignAll(k.push(w)); err != nil {
+			if err := k.step(w); err != nil {
 				return 0, err
 			}
 		}
@@ -590,6 +609,34 @@ func (k *worker) expandProduct(w []uint64) (int, error) {
 			return count, nil
 		}
 	}
+}
+
+// step appends the successor of w by the destinations at k.at.
+func (k *worker) step(w []uint64) error {
+	extended := false
+	for _, e := range k.chosen {
+		extended = extended || e.extended
+	}
+	if !extended {
+		return k.assignAll(k.push(w))
+	}
+	k.source = k.extend(k.source[:0], w)
+	k.target = k.extend(k.target[:0], w)
+	k.w = k.source
+	err := k.assignAll(k.target)
+	k.w = w
+	k.out = append(k.out, k.target[:k.layout.words]...)
+	return err
+}
+
+// extend appends w and the initial values of the transient variables to dst.
+func (k *worker) extend(dst, w []uint64) []uint64 {
+	dst = append(dst, w...)
+	dst = append(dst, make([]uint64, k.layout.extra)...)
+	for i, v := range k.model.TransientInit {
+		k.layout.fields[k.layout.vars+i].set(dst, int64(v))
+	}
+	return dst
 }
 
 // positive evaluates which destinations of the chosen edges have positive probability.
@@ -700,7 +747,7 @@ func (k *worker) apply(a *assign, dst []uint64) {
 	case assignReal:
 		v := a.real(&k.evaluator)
 		if !(v >= a.rlo && v <= a.rhi) {
-			x := &k.model.Vars[a.first+jani.VarID(k.element(a))]
+			x := k.model.Var(a.first + jani.VarID(k.element(a)))
 			k.fail(a.pos, "the variable %q gets %g, outside its bounds %g to %g", x.Name, v, a.rlo, a.rhi)
 			return
 		}
@@ -732,7 +779,7 @@ func (k *worker) element(a *assign) int {
 }
 
 func (k *worker) outOfBounds(a *assign, element int, v int64) {
-	x := &k.model.Vars[a.first+jani.VarID(element)]
+	x := k.model.Var(a.first + jani.VarID(element))
 	k.fail(a.pos, "the variable %q gets %d, outside its bounds %s", x.Name, v, x.Range())
 }
 
@@ -752,7 +799,7 @@ func (k *worker) agree(a *assign, f *field, raw uint64) bool {
 func (k *worker) variableOf(f *field) string {
 	for i := range k.layout.fields {
 		if g := &k.layout.fields[i]; g.word == f.word && g.shift == f.shift && g.width == f.width {
-			return k.model.Vars[i].Name
+			return k.model.Var(jani.VarID(i)).Name
 		}
 	}
 	return "?"

@@ -19,9 +19,29 @@ import (
 // integer takes a whole word and is stored as it is. No variable crosses a word. Each
 // goes into the first word with room, in model order; unused bits are 0, so that
 // states are equal iff their words are.
+//
+// Transient variables that assignments read get fields too, in words behind those of the
+// state: they exist only while a transition is made.
 type Layout struct {
 	words  int
 	fields []field
+	vars   int // fields of the state; the others are transient
+	extra  int // words of the transient fields
+}
+
+// withTransients adds the transient variables of a model.
+func (l *Layout) withTransients(vars []jani.Var) *Layout {
+	l.vars = len(l.fields)
+	if len(vars) == 0 {
+		return l
+	}
+	t := newLayout(vars)
+	for _, f := range t.fields {
+		f.word += int32(l.words)
+		l.fields = append(l.fields, f)
+	}
+	l.extra = t.words
+	return l
 }
 
 // field is the place of one variable: its value is lo + (word >> shift) & mask.
@@ -34,7 +54,7 @@ type field struct {
 }
 
 func newLayout(vars []jani.Var) *Layout {
-	l := &Layout{fields: make([]field, len(vars))}
+	l := &Layout{fields: make([]field, len(vars)), vars: len(vars)}
 	var used []int // bits per word
 	for i := range vars {
 		f := &l.fields[i]
@@ -72,7 +92,7 @@ func (l *Layout) Bits(x jani.VarID) int { return int(l.fields[x].width) }
 
 // TotalBits returns the number of bits that all variables take together.
 func (l *Layout) TotalBits() (n int) {
-	for _, f := range l.fields {
+	for _, f := range l.fields[:l.vars] {
 		n += int(f.width)
 	}
 	return n
@@ -88,14 +108,14 @@ func (f *field) set(w []uint64, v int64) {
 
 // pack writes values into w; they must be within the bounds of their variables.
 func (l *Layout) pack(values []jani.Value, w []uint64) {
-	for i := range l.fields {
+	for i := range values {
 		l.fields[i].set(w, int64(values[i]))
 	}
 }
 
 // unpack reads all values out of w.
 func (l *Layout) unpack(w []uint64, values []jani.Value) {
-	for i := range l.fields {
+	for i := range values {
 		values[i] = jani.Value(l.fields[i].get(w))
 	}
 }

@@ -43,7 +43,10 @@ type Options struct {
 	// Unfiltered takes the policy's best output even if its action is not applicable;
 	// such states have the decision −1. By default only applicable actions count.
 	Unfiltered bool
-	Limits     Limits
+	// NoMaximalProgress lets the Markovian edges of an ma race also in states where
+	// another edge is enabled. By default that takes no time, so they do not.
+	NoMaximalProgress bool
+	Limits            Limits
 }
 
 // Space is the transition system of a task, unfolded as far as it has been asked for.
@@ -273,9 +276,13 @@ func (sp *Space) actions(s StateID) ([]uint32, error) {
 		}
 		sp.found = sp.found[:0]
 		for i := range k.labels {
-			k.choices(&k.labels[i], func() bool {
+			l := &k.labels[i]
+			if l.race && len(sp.found) > 0 && sp.maximalProgress() {
+				continue
+			}
+			k.choices(l, func() bool {
 				sp.found = append(sp.found, uint32(i), 0)
-				return sp.options.Choice == ByEdge
+				return !sp.merges(l)
 			})
 		}
 		if *first = sp.slots.add(sp.found); *first == 0 {
@@ -284,6 +291,15 @@ func (sp *Space) actions(s StateID) ([]uint32, error) {
 		sp.stats.Expanded++
 	}
 	return sp.slots.list(*first), nil
+}
+
+// merges reports whether all choices with label l are one action.
+func (sp *Space) merges(l *label) bool { return sp.options.Choice == ByLabel || l.race }
+
+// maximalProgress reports whether the race waits for all other edges. Its label is the
+// last one.
+func (sp *Space) maximalProgress() bool {
+	return sp.task.Model.Type == "ma" && !sp.options.NoMaximalProgress
 }
 
 // NumActions returns the number of applicable actions of s.
@@ -310,7 +326,7 @@ func (sp *Space) ActionName(s StateID, i int) string {
 		return "?"
 	}
 	name := sp.task.Model.Actions[a]
-	if sp.options.Choice == ByLabel {
+	if sp.options.Choice == ByLabel || a == sp.task.Model.Race {
 		return name
 	}
 	slots, err := sp.actions(s)
@@ -338,7 +354,7 @@ func (sp *Space) visitChoice(s StateID, slots []uint32, i int, visit func() erro
 		return err
 	}
 	skip := 0 // in edge mode: choices of the label before the one wanted
-	if sp.options.Choice == ByEdge {
+	if !sp.merges(l) {
 		for i > skip && slots[2*(i-skip-1)] == slots[2*i] {
 			skip++
 		}
@@ -350,7 +366,7 @@ func (sp *Space) visitChoice(s StateID, slots []uint32, i int, visit func() erro
 			return true
 		}
 		err = visit()
-		return err == nil && sp.options.Choice == ByLabel
+		return err == nil && sp.merges(l)
 	})
 	return err
 }

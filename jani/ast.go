@@ -14,6 +14,7 @@ type Document struct {
 	Actions    []Action
 	Constants  []Constant
 	Variables  []Variable
+	Functions  []Function
 	Restrict   *Expr // restrict-initial of the model, nil if absent
 	Automata   []Automaton
 	System     Composition
@@ -52,10 +53,27 @@ type Variable struct {
 	Pos       Pos
 }
 
+// Function is a declared function. Its body may call others, but not itself.
+type Function struct {
+	Name       string
+	Type       TypeDecl
+	Parameters []Parameter
+	Body       *Expr
+	Pos        Pos
+}
+
+// Parameter is a parameter of a Function.
+type Parameter struct {
+	Name string
+	Type TypeDecl
+	Pos  Pos
+}
+
 // Automaton is a declared automaton, a template for its instances.
 type Automaton struct {
 	Name      string
 	Variables []Variable
+	Functions []Function
 	Locations []Location
 	Initial   []Name // initial-locations
 	Restrict  *Expr
@@ -69,17 +87,21 @@ type Name struct {
 	Pos  Pos
 }
 
-// Location is a declared location.
+// Location is a declared location. In it, transient variables have the values that
+// Transient gives them, the others their initial values.
 type Location struct {
-	Name string
-	Pos  Pos
+	Name      string
+	Transient []Assignment
+	Pos       Pos
 }
 
-// Edge is an edge of an automaton. Action "" is the silent action; Guard nil is true.
+// Edge is an edge of an automaton. Action "" is the silent action; Guard nil is true; Rate
+// is nil unless the edge is Markovian.
 type Edge struct {
 	Source       Name
 	Action       Name
 	Guard        *Expr
+	Rate         *Expr
 	Destinations []Destination
 	Pos          Pos
 }
@@ -109,10 +131,12 @@ type Composition struct {
 	Pos      Pos
 }
 
-// Element is one automaton instance of the composition.
+// Element is one automaton instance of the composition. Where it has no enabled edge with
+// an action of InputEnable, it takes part in synchronisations on it by doing nothing.
 type Element struct {
-	Automaton Name
-	Pos       Pos
+	Automaton   Name
+	InputEnable []Name
+	Pos         Pos
 }
 
 // Sync is a synchronisation vector: one action name per element, "" where the

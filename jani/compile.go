@@ -12,19 +12,24 @@ import (
 // silentLabel is how the silent action is printed.
 const silentLabel = "τ"
 
+// raceLabel is how the Markovian edges of a state, taken together, are printed.
+const raceLabel = "λ"
+
 // Compile resolves the names of a document, checks types, folds constants and builds
 // the automaton instances and synchronisation vectors. constants gives values to the
 // model's parameters, that is its constants without value. Time and memory are linear
 // in the document times the number of instances per automaton; the product of
 // synchronising edges is not built here.
 func Compile(doc *Document, constants map[string]*Expr) (*Model, error) {
-	c := compiler{doc: doc, model: &Model{Name: doc.Name, Type: doc.Type, Silent: NoAction}, root: newScope(nil), left: maxUnrolled}
+	c := compiler{doc: doc, model: &Model{Name: doc.Name, Type: doc.Type, Silent: NoAction, Race: NoAction}, root: newScope(nil), left: maxUnrolled}
 	c.model.Warnings = append(c.model.Warnings, doc.Warnings...)
 	for _, step := range []func() error{
 		func() error { return c.constants(constants) },
 		c.actions,
 		c.globals,
 		c.instances,
+		c.transientValues,
+		c.edges,
 		c.vectors,
 		c.initial,
 	} {
@@ -59,11 +64,13 @@ type compiler struct {
 	inits  []*Expr
 	starts [][]Value
 	locals []*scope // per instance
-	left   int      // of maxUnrolled
+	places []instancePlace
+	read   map[string]bool // names that assignments and functions read, nil if not collected yet
+	left   int             // of maxUnrolled
 }
 
 func (c *compiler) resolver(s *scope, at place) resolver {
-	return resolver{scope: s, at: at, left: &c.left}
+	return resolver{scope: s, at: at, left: &c.left, base: VarID(len(c.model.Vars))}
 }
 
 func (c *compiler) warn(p Pos, format string, args ...any) {
@@ -198,7 +205,26 @@ func (c *compiler) action(n Name) (ActionID, error) {
 		hint("%s", DidYouMean(n.Name, c.model.Actions))
 }
 
+// functions adds functions to a scope.
+func functions(s *scope, list []Function) error {
+	s.functions = map[string]*Function{}
+	for i := range list {
+		f := &list[i]
+		if s.functions[f.Name] != nil {
+			return badInput(f.Pos, "function %q is declared twice", f.Name)
+		}
+		if f.Type.Kind == KindArray {
+			return unsupported(f.Type.Pos, "a function of array type")
+		}
+		s.functions[f.Name] = f
+	}
+	return nil
+}
+
 func (c *compiler) globals() error {
+	if err := functions(c.root, c.doc.Functions); err != nil {
+		return err
+	}
 	for _, v := range c.doc.Variables {
 		if err := c.variable(v, c.root, c.root, "", -1); err != nil {
 			return err
@@ -219,7 +245,29 @@ func (c *compiler) variable(v Variable, in, outer *scope, prefix string, instanc
 	if err := c.bounds(&x, scalarType, r); err != nil {
 		return err
 	}
-	b := binding{pos: v.Pos, kind: scalarType.Kind, first: VarID(len(c.model.Vars))}
+	b := binding{pos: v.Pos, kind: scalarType.Kind, first: VarID(len(c.model.Vars)), transient: v.Transient}
+	if v.Transient {
+		if v.Type.Kind == KindArray {
+			return unsupported(v.Pos, "a transient variable of array type")
+		}
+		if v.Initial != nil {
+			t, err := r.constant(v.Initial, scalarType.Kind)
+			if err != nil {
+				return err
+			}
+			init, wrong := constValue(&x, t)
+			if wrong != "" {
+				return r.fail(v.Initial.Pos, "the initial value is %s", wrong)
+			}
+			b.value = t
+			if c.readInAssignments(v.Name) {
+				c.model.Transients = append(c.model.Transients, x)
+				c.model.TransientInit = append(c.model.TransientInit, init)
+				b.slot = len(c.model.Transients)
+			}
+		}
+		return declare(in, v.Name, b, "variable")
+	}
 	inits := []*Expr{nil}
 	if v.Initial != nil {
 		t, err := r.resolve(v.Initial)
@@ -258,6 +306,43 @@ func (c *compiler) variable(v Variable, in, outer *scope, prefix string, instanc
 	}
 	c.inits = append(c.inits, inits...)
 	return declare(in, v.Name, b, "variable")
+}
+
+// readInAssignments reports whether the value or the target's index of some assignment, or
+// the body of a function, may read the variable called name. It goes by the name alone.
+func (c *compiler) readInAssignments(name string) bool {
+	if c.read == nil {
+		c.read = map[string]bool{}
+		var note func(e *Expr)
+		note = func(e *Expr) {
+			if e.Op == OpName {
+				c.read[e.Name] = true
+			}
+			for _, a := range e.Args {
+				note(a)
+			}
+		}
+		noteAll := func(list []Function) {
+			for i := range list {
+				note(list[i].Body)
+			}
+		}
+		noteAll(c.doc.Functions)
+		for _, a := range c.doc.Automata {
+			noteAll(a.Functions)
+			for _, e := range a.Edges {
+				for _, d := range e.Destinations {
+					for _, x := range d.Assignments {
+						note(x.Value)
+						for _, index := range x.Ref.Args {
+							note(index)
+						}
+					}
+				}
+			}
+		}
+	}
+	return c.read[name]
 }
 
 // subscript renders the indices of element i of an array, "" for a scalar.
@@ -340,17 +425,101 @@ func (c *compiler) instance(a *Automaton, name string) error {
 		}
 	}
 	c.locals = append(c.locals, local)
-	for k, e := range a.Edges {
-		edge, err := c.edge(a, e, k, local, find)
-		if err != nil {
-			return err
-		}
-		if edge.Guard == nil || edge.Guard.Op != OpConst || edge.Guard.Int != 0 {
-			part.Edges = append(part.Edges, edge)
-		}
+	if err := functions(local, a.Functions); err != nil {
+		return err
 	}
+	c.places = append(c.places, instancePlace{a, find})
 	c.model.Parts = append(c.model.Parts, part)
 	return nil
+}
+
+// instancePlace is the automaton of an instance, and how to find its locations.
+type instancePlace struct {
+	automaton *Automaton
+	find      func(Name) (Value, error)
+}
+
+// transientValues makes the values that transient variables have in states: those that
+// the current locations give them, else the initial ones.
+func (c *compiler) transientValues() error {
+	for i, at := range c.places {
+		for l, location := range at.automaton.Locations {
+			for _, a := range location.Transient {
+				r := c.resolver(c.locals[i], place{at.automaton.Name, -1, "transient value in location " + strconv.Quote(location.Name)})
+				s := c.locals[i]
+				if _, local := s.names[a.Ref.Name]; !local {
+					s = c.root
+				}
+				b, ok := s.names[a.Ref.Name]
+				if !ok || !b.transient || a.Ref.Op != OpName {
+					return r.fail(a.Ref.Pos, "only transient variables have transient values")
+				}
+				t, err := r.scalar(a.Value, b.kind)
+				if err != nil {
+					return err
+				}
+				part := &c.model.Parts[i]
+				if c.model.Vars[part.Location].Upper > 0 {
+					if b.value == nil {
+						return unsupported(a.Pos, "the transient variable %q without initial value", a.Ref.Name)
+					}
+					here := equals(c.model, part.Location, &Expr{Op: OpConst, Kind: KindInt, Int: int64(l), Pos: a.Pos})
+					t = &Expr{Op: OpIte, Kind: b.kind, Args: []*Expr{here, t, b.value}, Pos: a.Pos}
+				}
+				b.value = t
+				s.names[a.Ref.Name] = b
+			}
+		}
+	}
+	return nil
+}
+
+// edges compiles the edges of all instances.
+func (c *compiler) edges() error {
+	for i, at := range c.places {
+		part := &c.model.Parts[i]
+		for k, e := range at.automaton.Edges {
+			edge, err := c.edge(at.automaton, e, k, c.locals[i], at.find)
+			if err != nil {
+				return err
+			}
+			if edge.Guard == nil || edge.Guard.Op != OpConst || edge.Guard.Int != 0 {
+				part.Edges = append(part.Edges, edge)
+			}
+		}
+		for _, n := range c.doc.System.Elements[i].InputEnable {
+			if _, err := c.declaredAction(n); err != nil {
+				return err
+			}
+			c.inputEnable(part, n.Name)
+		}
+	}
+	return nil
+}
+
+// inputEnable adds, for every location, an edge that does nothing where no edge with the
+// action is enabled.
+func (c *compiler) inputEnable(part *Instance, action string) {
+	own := len(part.Edges)
+	for l := range c.model.Vars[part.Location].Locations {
+		none := &Expr{Op: OpConst, Kind: KindBool, Int: 1}
+		for _, e := range part.Edges[:own] {
+			if e.Label != action || e.Location != Value(l) {
+				continue
+			}
+			guard := e.Guard
+			if guard == nil {
+				guard = &Expr{Op: OpConst, Kind: KindBool, Int: 1}
+			}
+			not := (&Expr{Op: OpNot, Kind: KindBool, Args: []*Expr{guard}, Pos: guard.Pos}).fold()
+			none = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{none, not}, Pos: guard.Pos}).fold()
+		}
+		if none.Op == OpConst && none.Int == 0 {
+			continue
+		}
+		part.Edges = append(part.Edges, ModelEdge{Location: Value(l), Label: action, Guard: none, Index: -1,
+			Destinations: []ModelDestination{{Target: Value(l)}}})
+	}
 }
 
 func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Name) (Value, error)) (ModelEdge, error) {
@@ -369,6 +538,11 @@ func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Nam
 		}
 		if m.Guard.Op == OpConst && m.Guard.Int != 0 {
 			m.Guard = nil
+		}
+	}
+	if e.Rate != nil {
+		if err := c.rate(r, e.Rate, &m); err != nil {
+			return m, err
 		}
 	}
 	sum, constant := 0.0, true
@@ -412,6 +586,34 @@ func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Nam
 	return m, nil
 }
 
+// rate makes a Markovian edge: it is enabled only where its rate is positive.
+func (c *compiler) rate(r resolver, e *Expr, m *ModelEdge) error {
+	r.at.part = "rate"
+	switch c.doc.Type {
+	case "ctmc", "ctmdp", "ma":
+	default:
+		return r.fail(e.Pos, "an edge of a model of type %s has no rate", c.doc.Type)
+	}
+	t, err := r.scalar(e, KindReal)
+	if err != nil {
+		return err
+	}
+	zero := &Expr{Op: OpConst, Kind: KindInt, Pos: e.Pos}
+	if t.Op == OpConst && (t.Real < 0 || t.Int < 0) {
+		return r.fail(e.Pos, "the rate is negative")
+	}
+	m.Markovian = true
+	positive := (&Expr{Op: OpGt, Kind: KindBool, Args: []*Expr{t, zero}, Pos: e.Pos}).fold()
+	if m.Guard != nil {
+		positive = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{m.Guard, positive}, Pos: e.Pos}).fold()
+	}
+	m.Guard = positive
+	if positive.Op == OpConst && positive.Int != 0 {
+		m.Guard = nil
+	}
+	return nil
+}
+
 // ProbabilityTolerance is how far a probability may be above 1, and how far the
 // probabilities of an edge may sum from 1.
 const ProbabilityTolerance = 1e-9
@@ -426,13 +628,20 @@ func (c *compiler) declaredAction(n Name) (ActionID, error) {
 
 // assignment resolves an assignment; one to an array becomes one per scalar.
 func (r resolver) assignment(c *compiler, a Assignment) ([]ModelAssignment, error) {
-	target, err := r.resolve(a.Ref)
-	if err != nil {
-		return nil, err
+	var target *Expr
+	var err error
+	r.assigns = true
+	if b, ok := r.scope.lookup(a.Ref.Name); a.Ref.Op != OpName || !ok || !b.transient || b.slot > 0 {
+		if target, err = r.resolve(a.Ref); err != nil {
+			return nil, err
+		}
 	}
 	value, err := r.resolve(a.Value)
 	if err != nil {
 		return nil, err
+	}
+	if target == nil {
+		return nil, nil // a transient variable: nothing reads it before it is reset
 	}
 	targets, values := []*Expr{target}, []*Expr{value}
 	switch {
@@ -457,7 +666,7 @@ func (r resolver) assignment(c *compiler, a Assignment) ([]ModelAssignment, erro
 		if t.Op == OpElem && t.Len == 0 {
 			return nil, r.fail(a.Ref.Pos, "the array has no such element")
 		}
-		x := &c.model.Vars[t.Var]
+		x := c.model.Var(t.Var)
 		if v := values[i]; v.Op == OpConst {
 			if _, wrong := constValue(x, v); wrong != "" {
 				return nil, r.fail(v.Pos, "the variable %q gets %s", x.Name, wrong)
@@ -475,13 +684,32 @@ func (r resolver) assignment(c *compiler, a Assignment) ([]ModelAssignment, erro
 func (c *compiler) vectors() error {
 	s := c.doc.System
 	byAction := make([][]Vector, len(c.doc.Actions)+1)
-	silent := len(c.doc.Actions)
-	add := func(a ActionID, v Vector) {
-		v.Action = a
-		i := int(a)
-		if a == c.model.Silent {
-			i = silent
+	var race []Vector
+	// add adds a vector with a result, NoAction being the silent one.
+	var add func(a ActionID, v Vector)
+	add = func(a ActionID, v Vector) {
+		if c.doc.Type != "ctmdp" {
+			for i, part := range v.Parts {
+				if markovian, others := c.split(part); len(markovian.Edges) > 0 {
+					if len(others.Edges) == 0 {
+						race = append(race, v)
+						return
+					}
+					for _, half := range [...]VectorPart{others, markovian} {
+						w := Vector{Parts: slices.Clone(v.Parts)}
+						w.Parts[i] = half
+						add(a, w)
+					}
+					return
+				}
+			}
 		}
+		i := int(a)
+		if a == NoAction {
+			a, _ = c.action(Name{})
+			i = len(c.doc.Actions)
+		}
+		v.Action = a
 		byAction[i] = append(byAction[i], v)
 	}
 	used := make([]map[string]bool, len(c.model.Parts))
@@ -492,13 +720,13 @@ func (c *compiler) vectors() error {
 			edges[i][e.Label] = append(edges[i][e.Label], k)
 		}
 		if list := edges[i][""]; len(list) > 0 {
-			a, _ := c.action(Name{})
-			add(a, Vector{Parts: []VectorPart{{i, list}}})
+			add(NoAction, Vector{Parts: []VectorPart{{i, list}}})
 		}
 	}
 	if !s.HasSyncs && len(c.model.Parts) == 1 {
 		for i, a := range c.doc.Actions {
-			if list := edges[0][a.Name]; len(list) > 0 {
+			list := slices.DeleteFunc(slices.Clone(edges[0][a.Name]), func(k int) bool { return c.model.Parts[0].Edges[k].Index < 0 })
+			if len(list) > 0 {
 				add(ActionID(i), Vector{Parts: []VectorPart{{0, list}}})
 				used[0][a.Name] = true
 			}
@@ -532,13 +760,18 @@ func (c *compiler) vectors() error {
 		if !possible {
 			continue // a participant has no such edge at all: it can never move
 		}
-		if result == NoAction {
-			result, _ = c.action(Name{})
-		}
 		add(result, v)
 	}
 	for _, list := range byAction {
 		c.model.Vectors = append(c.model.Vectors, list...)
+	}
+	if race != nil {
+		c.model.Race = ActionID(len(c.model.Actions))
+		c.model.Actions = append(c.model.Actions, raceLabel)
+		for _, v := range race {
+			v.Action = c.model.Race
+			c.model.Vectors = append(c.model.Vectors, v)
+		}
 	}
 	for i, p := range c.model.Parts {
 		warned := map[string]bool{"": true}
@@ -550,6 +783,19 @@ func (c *compiler) vectors() error {
 		}
 	}
 	return nil
+}
+
+// split separates the Markovian edges of a participant from the others.
+func (c *compiler) split(p VectorPart) (markovian, others VectorPart) {
+	markovian.Instance, others.Instance = p.Instance, p.Instance
+	for _, k := range p.Edges {
+		to := &others
+		if c.model.Parts[p.Instance].Edges[k].Markovian {
+			to = &markovian
+		}
+		to.Edges = append(to.Edges, k)
+	}
+	return markovian, others
 }
 
 // initial builds the set of initial states: one listed state if everything is given,

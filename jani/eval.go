@@ -40,7 +40,7 @@ func (e *Expr) Eval(values []Value) (Const, error) {
 		return Const{e.Kind, e.Int, e.Real}, nil
 	case OpVar:
 		return e.load(e.Var, values)
-	case OpNone, OpName, OpAccess, OpArray, OpFill:
+	case OpNone, OpName, OpAccess, OpArray, OpFill, OpCall:
 		return Const{}, badInput(e.Pos, "an expression that is not compiled has no value")
 	}
 	a, err := e.Args[0].Eval(values)
@@ -143,6 +143,13 @@ func (e *Expr) unary(a Const) (Const, error) {
 		f := a.Float()
 		return intConst(int64(btoi(f > 0) - btoi(f < 0))), nil
 	}
+	if f := RealFunc(e.Op); f != nil {
+		c := f(a.Float())
+		if math.IsNaN(c) || math.IsInf(c, 0) {
+			return Const{}, badInput(e.Pos, "%s of %g is not a finite number", e.Op, a.Float())
+		}
+		return realConst(c), nil
+	}
 	if a.Kind != KindReal {
 		return a, nil
 	}
@@ -192,6 +199,68 @@ func (e *Expr) intBinary(a, b int64) (Const, error) {
 		return Const{}, badInput(e.Pos, "%d %s %d does not fit into 64 bits", a, sign, b)
 	}
 	return intConst(c), nil
+}
+
+// RealFunc returns the function of a trigonometric or hyperbolic operator, nil for others.
+// Where the function is not defined it returns NaN or an infinity.
+func RealFunc(op Op) func(x float64) float64 {
+	inverse := func(f func(float64) float64) func(float64) float64 {
+		return func(x float64) float64 { return 1 / f(x) }
+	}
+	ofInverse := func(f func(float64) float64) func(float64) float64 {
+		return func(x float64) float64 { return f(1 / x) }
+	}
+	switch op {
+	case OpSin:
+		return math.Sin
+	case OpCos:
+		return math.Cos
+	case OpTan:
+		return math.Tan
+	case OpCot:
+		return inverse(math.Tan)
+	case OpSec:
+		return inverse(math.Cos)
+	case OpCsc:
+		return inverse(math.Sin)
+	case OpAsin:
+		return math.Asin
+	case OpAcos:
+		return math.Acos
+	case OpAtan:
+		return math.Atan
+	case OpAcot:
+		return func(x float64) float64 { return math.Pi/2 - math.Atan(x) }
+	case OpAsec:
+		return ofInverse(math.Acos)
+	case OpAcsc:
+		return ofInverse(math.Asin)
+	case OpSinh:
+		return math.Sinh
+	case OpCosh:
+		return math.Cosh
+	case OpTanh:
+		return math.Tanh
+	case OpCoth:
+		return inverse(math.Tanh)
+	case OpSech:
+		return inverse(math.Cosh)
+	case OpCsch:
+		return inverse(math.Sinh)
+	case OpAsinh:
+		return math.Asinh
+	case OpAcosh:
+		return math.Acosh
+	case OpAtanh:
+		return math.Atanh
+	case OpAcoth:
+		return ofInverse(math.Atanh)
+	case OpAsech:
+		return ofInverse(math.Acosh)
+	case OpAcsch:
+		return ofInverse(math.Asinh)
+	}
+	return nil
 }
 
 // LogBase returns the logarithm of x to the given base, NaN unless x and base are

@@ -54,9 +54,34 @@ const (
 	OpFloor
 	OpCeil
 	OpIte
+	OpSin
+	OpCos
+	OpTan
+	OpCot
+	OpSec
+	OpCsc
+	OpAsin
+	OpAcos
+	OpAtan
+	OpAcot
+	OpAsec
+	OpAcsc
+	OpSinh
+	OpCosh
+	OpTanh
+	OpCoth
+	OpSech
+	OpCsch
+	OpAsinh
+	OpAcosh
+	OpAtanh
+	OpAcoth
+	OpAsech
+	OpAcsch
 	OpAccess // aa: exp, index (before resolution)
 	OpArray  // av: elements; after resolution of an array-valued part, its scalars row-major
 	OpFill   // ac: Name the index variable, Args length, body (before resolution)
+	OpCall   // call: Name the function, Args its arguments (before resolution)
 )
 
 // Expr is a node of an expression tree. Parse leaves Kind and Var open and keeps
@@ -89,7 +114,11 @@ var opNames = [...]string{OpNone: "none", OpConst: "constant", OpName: "name", O
 	OpBound: "index check", OpOr: "∨", OpAnd: "∧", OpNot: "¬", OpImplies: "⇒", OpEq: "=", OpNe: "≠", OpLt: "<",
 	OpLe: "≤", OpGt: ">", OpGe: "≥", OpAdd: "+", OpSub: "-", OpNeg: "-", OpMul: "*", OpMod: "%", OpDiv: "/",
 	OpPow: "pow", OpLog: "log", OpMin: "min", OpMax: "max", OpAbs: "abs", OpSgn: "sgn", OpTrc: "trc",
-	OpFloor: "floor", OpCeil: "ceil", OpIte: "ite", OpAccess: "aa", OpArray: "av", OpFill: "ac"}
+	OpFloor: "floor", OpCeil: "ceil", OpIte: "ite", OpSin: "sin", OpCos: "cos", OpTan: "tan",
+	OpCot: "cot", OpSec: "sec", OpCsc: "csc", OpAsin: "asin", OpAcos: "acos", OpAtan: "atan", OpAcot: "acot",
+	OpAsec: "asec", OpAcsc: "acsc", OpSinh: "sinh", OpCosh: "cosh", OpTanh: "tanh", OpCoth: "coth", OpSech: "sech",
+	OpCsch: "csch", OpAsinh: "asinh", OpAcosh: "acosh", OpAtanh: "atanh", OpAcoth: "acoth", OpAsech: "asech",
+	OpAcsch: "acsch", OpAccess: "aa", OpArray: "av", OpFill: "ac", OpCall: "call"}
 
 // VarID numbers the scalar variables of a Model from 0; NoVar is none.
 type VarID int32

@@ -124,7 +124,7 @@ func TestParseInfixErrors(t *testing.T) {
 		{"5[0]", "1:2: found “[” where the expression should end"},
 		{"foo(a)", "1:1: unknown function “foo”"},
 		{"1 + Ω  (a)", "1:5: unknown function “Ω”"},
-		{"a & sin(x)", "1:5: unknown function “sin”"},
+		{"a & sinus(x)", "1:5: unknown function “sinus”"},
 		{"or(a,b)", "1:1: unknown function “or”"},
 		{"min(a)", "1:6: found “)” where “,” is expected"},
 		{"min(a,b,c)", "1:8: found “,” where “)” is expected"},

@@ -82,21 +82,37 @@ func (x *Var) Range() string {
 
 // Model is a compiled model.
 type Model struct {
-	Name     string
-	Type     ModelType
-	Vars     []Var
-	Actions  []string // labels; index is the ActionID
-	Silent   ActionID // label of the silent action, NoAction if it never occurs
+	Name    string
+	Type    ModelType
+	Vars    []Var
+	Actions []string // labels; index is the ActionID
+	Silent  ActionID // label of the silent action, NoAction if it never occurs
+	// Race is the label of all Markovian edges together, which compete in a ctmc and an
+	// ma: for safety they are one action. NoAction if there are none.
+	Race     ActionID
 	Parts    []Instance
 	Vectors  []Vector
 	Initial  StateSet
 	Warnings []Warning
+	// Transients are the transient variables that assignments read. While a transition is
+	// made they have values of their own, TransientInit at first; their VarIDs go on behind
+	// those of Vars. They are no part of a state.
+	Transients    []Var
+	TransientInit []Value
 
 	scope *scope // for conditions that come with a property
 	// defaults holds the initial values of the variables that have exactly one, which
 	// given marks.
 	defaults []Value
 	given    []bool
+}
+
+// Var returns variable x, which may be transient.
+func (m *Model) Var(x VarID) *Var {
+	if int(x) < len(m.Vars) {
+		return &m.Vars[x]
+	}
+	return &m.Transients[int(x)-len(m.Vars)]
 }
 
 // Instance is an automaton instance with typed edges.
@@ -111,9 +127,10 @@ type Instance struct {
 type ModelEdge struct {
 	Location     Value
 	Label        string // action label in the automaton, "" silent
-	Guard        *Expr
+	Guard        *Expr  // of a Markovian edge also that its rate is positive
+	Markovian    bool
 	Destinations []ModelDestination
-	Index        int // position in the automaton's list of edges
+	Index        int // position in the automaton's list of edges, −1 if it is implied by input-enable
 	Pos          Pos
 }
 

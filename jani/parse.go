@@ -61,7 +61,7 @@ func (p *parser) model(v gjson.Result) {
 		case "properties":
 			d.Properties = p.properties(v)
 		case "functions":
-			p.rejectUnlessEmpty(v, "a function")
+			p.array(v, "functions", func(v gjson.Result) { d.Functions = append(d.Functions, p.function(v)) })
 		case "datatypes":
 			p.rejectUnlessEmpty(v, "a datatype")
 		default:
@@ -81,8 +81,8 @@ func (p *parser) rejectUnlessEmpty(v gjson.Result, what string) {
 func (p *parser) modelType(v gjson.Result) ModelType {
 	t := p.str(v, "type")
 	switch t {
-	case "lts", "dtmc", "mdp":
-	case "ctmc", "ctmdp", "ma", "ta", "pta", "sta", "ha", "pha", "sha":
+	case "lts", "dtmc", "mdp", "ctmc", "ctmdp", "ma":
+	case "ta", "pta", "sta", "ha", "pha", "sha":
 		p.reject(v, "model type %q", t)
 	default:
 		p.fail(v, "unknown model type %q", t)
@@ -128,9 +128,41 @@ func (p *parser) variable(v gjson.Result) (x Variable) {
 		case "initial-value":
 			x.Initial = p.expr(v)
 		case "transient":
-			if p.boolean(v, "transient") {
-				p.reject(v, "a transient variable")
-			}
+			x.Transient = p.boolean(v, "transient")
+		default:
+			return false
+		}
+		return true
+	}, "name", "type")
+	return x
+}
+
+func (p *parser) function(v gjson.Result) (f Function) {
+	p.object(v, "a function", func(key string, v gjson.Result) bool {
+		switch key {
+		case "name":
+			f.Name, f.Pos = p.str(v, "a function's name"), p.pos(v)
+		case "type":
+			f.Type = p.typeDecl(v)
+		case "parameters":
+			p.array(v, "parameters", func(v gjson.Result) { f.Parameters = append(f.Parameters, p.parameter(v)) })
+		case "body":
+			f.Body = p.expr(v)
+		default:
+			return false
+		}
+		return true
+	}, "name", "type", "parameters", "body")
+	return f
+}
+
+func (p *parser) parameter(v gjson.Result) (x Parameter) {
+	p.object(v, "a parameter", func(key string, v gjson.Result) bool {
+		switch key {
+		case "name":
+			x.Name, x.Pos = p.str(v, "a parameter's name"), p.pos(v)
+		case "type":
+			x.Type = p.typeDecl(v)
 		default:
 			return false
 		}
@@ -222,7 +254,7 @@ func (p *parser) automaton(v gjson.Result) (a Automaton) {
 		case "edges":
 			p.array(v, "edges", func(v gjson.Result) { a.Edges = append(a.Edges, p.edge(v)) })
 		case "functions":
-			p.rejectUnlessEmpty(v, "a function")
+			p.array(v, "functions", func(v gjson.Result) { a.Functions = append(a.Functions, p.function(v)) })
 		default:
 			return false
 		}
@@ -238,11 +270,11 @@ func (p *parser) location(v gjson.Result) (l Location) {
 	p.object(v, "a location", func(key string, v gjson.Result) bool {
 		switch key {
 		case "name":
-			l = Location{p.str(v, "a location's name"), p.pos(v)}
+			l.Name, l.Pos = p.str(v, "a location's name"), p.pos(v)
 		case "time-progress":
 			p.reject(v, "a time-progress condition")
 		case "transient-values":
-			p.rejectUnlessEmpty(v, "a transient value")
+			p.array(v, "transient-values", func(v gjson.Result) { l.Transient = append(l.Transient, p.assignment(v)) })
 		default:
 			return false
 		}
@@ -260,7 +292,7 @@ func (p *parser) edge(v gjson.Result) (e Edge) {
 		case "action":
 			e.Action = p.name(v, "an edge's action")
 		case "rate":
-			p.reject(v, "a rate")
+			e.Rate = p.wrapped(v, "a rate")
 		case "guard":
 			e.Guard = p.wrapped(v, "a guard")
 		case "destinations":
@@ -348,7 +380,9 @@ func (p *parser) element(v gjson.Result) (e Element) {
 		case "automaton":
 			e.Automaton = p.name(v, "an element's automaton")
 		case "input-enable":
-			p.rejectUnlessEmpty(v, "input-enable")
+			p.array(v, "input-enable", func(v gjson.Result) {
+				e.InputEnable = append(e.InputEnable, p.name(v, "an input-enabled action"))
+			})
 		default:
 			return false
 		}
@@ -459,6 +493,11 @@ func unaryOp(name string) Op {
 		return OpFloor
 	case "ceil":
 		return OpCeil
+	}
+	for op := OpSin; op <= OpAcsch; op++ {
+		if op.String() == name {
+			return op
+		}
 	}
 	return OpNone
 }
@@ -601,9 +640,12 @@ func (p *parser) operation(v gjson.Result) *Expr {
 		if has("exp") {
 			return p.expr(args["exp"])
 		}
-	case "call", "nondet", "sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "acot", "asec", "acsc",
-		"sinh", "cosh", "tanh", "coth", "sech", "csch", "asinh", "acosh", "atanh", "acoth", "asech", "acsch",
-		"der", "et", "dv", "initial", "deadlock", "F", "G", "U", "W", "R", "∀", "∃", "Pmin", "Pmax", "Emin", "Emax",
+	case "call":
+		e.Op = OpCall
+		function := p.name(args["function"], "a function's name")
+		e.Name = function.Name
+		p.array(args["args"], "args", func(m gjson.Result) { e.Args = append(e.Args, p.expr(m)) })
+	case "nondet", "der", "et", "dv", "initial", "deadlock", "F", "G", "U", "W", "R", "∀", "∃", "Pmin", "Pmax", "Emin", "Emax",
 		"Smin", "Smax", "filter":
 		p.reject(op, "the operator %q", name)
 	default:

@@ -83,13 +83,13 @@ func (p Property) IsPlanning() bool {
 	return false
 }
 
-// Planning reads the start, unsafe and goal conditions of a planning property. Parts
-// that do not matter for safety (rewards, potentials, predicates, a policy file) are
-// skipped.
+// Planning reads the start, unsafe and goal conditions of a property. Parts of a planning
+// property that do not matter for safety (rewards, potentials, predicates, a policy file)
+// are skipped. Of a standard property the target of its path formula becomes the unsafe
+// condition; see standard.
 func (p Property) Planning(open Opener, limits Limits) (*Planning, []Warning, error) {
 	if !p.IsPlanning() {
-		return nil, nil, unsupported(p.Pos, "property %q with operator %q as a source of conditions", p.Name, p.Op()).
-			hint("use a planning property, or give --unsafe, --goal and --start")
+		return p.standard()
 	}
 	r := parser{reader: reader{src: p.Pos.Src}}
 	c := conditionReader{open: open, limits: limits}
@@ -109,6 +109,65 @@ func (p Property) Planning(open Opener, limits Limits) (*Planning, []Warning, er
 		return true
 	})
 	return plan, append(c.warnings, r.warnings...), r.err
+}
+
+// standard reads a property such as filter(max, Pmax(F φ), initial). F φ makes φ unsafe, G φ
+// makes ¬φ unsafe, and φ U ψ makes ψ unsafe and ends runs well where φ fails. What is
+// asked about the path, a probability or a quantifier, does not matter.
+func (p Property) standard() (*Planning, []Warning, error) {
+	r := parser{reader: reader{src: p.Pos.Src}}
+	v := p.body
+	for r.err == nil {
+		op := member(v, "op").Str
+		next := gjson.Result{}
+		switch op {
+		case "filter":
+			next = member(v, "values")
+		case "Pmin", "Pmax", "∀", "∃":
+			next = member(v, "exp")
+		case "<", "≤", ">", "≥", "=", "≠": // a probability compared with a bound
+			if next = member(v, "left"); !next.IsObject() {
+				next = member(v, "right")
+			}
+		case "F", "G", "U":
+			for _, bounds := range [...]string{"step-bounds", "time-bounds", "reward-bounds"} {
+				if b := member(v, bounds); b.Exists() {
+					r.reject(b, "a path formula with %s", bounds)
+				}
+			}
+			plan := r.pathFormula(op, v)
+			return plan, r.warnings, r.err
+		default:
+			return nil, nil, unsupported(p.Pos, "property %q with operator %q as a source of conditions", p.Name, op).
+				hint("use a planning property or a path formula F, G or U, or give --unsafe, --goal and --start")
+		}
+		if !next.IsObject() {
+			r.fail(v, "the operator %q has no formula to look at", op)
+		}
+		v = next
+	}
+	return nil, nil, r.err
+}
+
+func (p *parser) pathFormula(op string, v gjson.Result) *Planning {
+	read := func(key string) *Expr {
+		m := member(v, key)
+		if !m.Exists() {
+			p.fail(v, "the operator %q needs %q", op, key)
+			return nil
+		}
+		return p.expr(m)
+	}
+	not := func(e *Expr) *Expr { return &Expr{Op: OpNot, Args: []*Expr{e}, Pos: p.pos(v)} }
+	condition := func(e *Expr) *Condition { return &Condition{Exp: e, Pos: p.pos(v)} }
+	switch op {
+	case "F":
+		return &Planning{Unsafe: condition(read("exp"))}
+	case "G":
+		return &Planning{Unsafe: condition(not(read("exp")))}
+	}
+	left, right := read("left"), read("right")
+	return &Planning{Unsafe: condition(right), Goal: condition(not(left))}
 }
 
 // ParseCondition reads a file with one condition: a state-condition, a states-values

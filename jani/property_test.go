@@ -153,9 +153,55 @@ func TestPlanningProperties(t *testing.T) {
 	}
 }
 
+// Standard properties give conditions: F φ makes φ unsafe, G φ its negation, and φ U ψ
+// makes ψ unsafe and ends runs where φ fails.
+func TestStandardProperties(t *testing.T) {
+	f := func(formula string) string {
+		return `{"op": "filter", "fun": "max", "states": {"op": "initial"}, "values": ` + formula + `}`
+	}
+	for _, c := range []struct{ text, unsafe, goal string }{
+		{f(`{"op": "Pmax", "exp": {"op": "F", "exp": "a"}}`), "a", ""},
+		{f(`{"op": "∃", "exp": {"op": "F", "exp": "a"}}`), "a", ""},
+		{`{"op": "∀", "exp": {"op": "G", "exp": "a"}}`, "(¬ a)", ""},
+		{f(`{"op": "≥", "left": {"op": "Pmin", "exp": {"op": "F", "exp": "a"}}, "right": 1}`), "a", ""},
+		{f(`{"op": "≤", "left": 0.5, "right": {"op": "Pmin", "exp": {"op": "G", "exp": "a"}}}`), "(¬ a)", ""},
+		{f(`{"op": "Pmin", "exp": {"op": "U", "left": "a", "right": "b"}}`), "b", "(¬ a)"},
+	} {
+		list, err := ParseProperties(NewSource("p", []byte(`{"properties": [{"name": "q", "expression": `+c.text+`}]}`)), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, _, err := list[0].Planning(nil, Limits{})
+		if err != nil {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		goal := ""
+		if plan.Goal != nil {
+			goal = tree(plan.Goal.Exp)
+		}
+		if got := tree(plan.Unsafe.Exp); got != c.unsafe || goal != c.goal || plan.Start != nil {
+			t.Errorf("%s: unsafe %s, goal %s", c.text, got, goal)
+		}
+	}
+	for text, want := range map[string]string{
+		f(`{"op": "Pmax", "exp": {"op": "F", "exp": "a", "step-bounds": {"upper": 3}}}`): "a path formula with step-bounds is not supported",
+		f(`{"op": "Pmax", "exp": {"op": "F"}}`):                                          `the operator "F" needs "exp"`,
+		f(`{"op": "Pmax", "exp": "a"}`):                                                  `the operator "Pmax" has no formula to look at`,
+	} {
+		list, err := ParseProperties(NewSource("p", []byte(`{"properties": [{"name": "q", "expression": `+text+`}]}`)), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := list[0].Planning(nil, Limits{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
+	}
+}
+
 // The properties of a model and of a file: which of them are for planning.
 func TestParseProperties(t *testing.T) {
-	const text = `[{"name": "first", "expression": {"op": "filter", "fun": "max", "values": {"op": "Pmax", "exp": true}, "states": {"op": "initial"}}},
+	const text = `[{"name": "first", "expression": {"op": "filter", "fun": "max", "values": {"op": "Pmax", "exp": {"op": "W", "left": true, "right": true}}, "states": {"op": "initial"}}},
 		{"name": "second", "comment": "c", "expression": {"op": "PA", "reach": true}}, {"name": "third", "expression": {"goal": true}},
 		{"name": "fourth", "expression": true}, {"name": "fifth", "expression": []}]`
 	check := func(list []Property, err error) {
@@ -179,7 +225,7 @@ func TestParseProperties(t *testing.T) {
 		_, _, err = list[0].Planning(nil, Limits{})
 		var e *Error
 		if !errors.As(err, &e) || e.Kind != Unsupported || !strings.Contains(err.Error(),
-			`property "first" with operator "filter" as a source of conditions is not supported (use a planning property, or give --unsafe, --goal and --start)`) {
+			`property "first" with operator "W" as a source of conditions is not supported (use a planning property or a path formula F, G or U, or give --unsafe, --goal and --start)`) {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -9,18 +9,25 @@ import (
 
 // scope maps names to what they mean; inner scopes hide outer ones.
 type scope struct {
-	parent *scope
-	names  map[string]binding
+	parent    *scope
+	names     map[string]binding
+	functions map[string]*Function
 }
 
-// binding is a constant, or a variable: a scalar if dims is nil, else an array of that
-// shape whose elements, row-major, are the scalar variables from first on.
+// binding is a constant, a function's parameter, a transient variable, or a variable: a
+// scalar if dims is nil, else an array of that shape whose elements, row-major, are the
+// scalar variables from first on.
 type binding struct {
 	pos      Pos
 	kind     Kind // of the scalar or the elements
 	constant *Expr
 	first    VarID
 	dims     []int
+
+	argument  *Expr // of a parameter: the typed argument of the call
+	transient bool
+	value     *Expr // of a transient variable: its value in a state, nil if it has none
+	slot      int   // of a transient variable that assignments read: 1 + index in Model.Transients
 }
 
 func newScope(parent *scope) *scope {
@@ -34,6 +41,16 @@ func (s *scope) lookup(name string) (binding, bool) {
 		}
 	}
 	return binding{}, false
+}
+
+// function finds a function and the scope that it is declared in.
+func (s *scope) function(name string) (*Function, *scope) {
+	for ; s != nil; s = s.parent {
+		if f := s.functions[name]; f != nil {
+			return f, s
+		}
+	}
+	return nil, nil
 }
 
 // visible returns all names, sorted.
@@ -80,6 +97,11 @@ type resolver struct {
 	at    place
 	left  *int // of maxUnrolled; nil: all of it
 	fills bool // inside an array constructor
+	calls int  // nesting of function calls
+	// assigns: the value of an assignment is resolved, which runs while a transition is
+	// made: transient variables do not have their value in a state there.
+	assigns bool
+	base    VarID // of the first transient variable, once all variables are declared
 }
 
 // spend takes n nodes off what may be unrolled.
@@ -166,6 +188,8 @@ func (r resolver) resolve(e *Expr) (*Expr, error) {
 		return r.arrayValue(e)
 	case OpFill:
 		return r.arrayFill(e)
+	case OpCall:
+		return r.call(e)
 	}
 	t := &Expr{Op: e.Op, Pos: e.Pos, Args: make([]*Expr, len(e.Args))}
 	for i, a := range e.Args {
@@ -185,6 +209,14 @@ func (r resolver) name(e *Expr) (*Expr, error) {
 	switch {
 	case !ok:
 		return nil, r.fail(e.Pos, "%q is not declared", e.Name).hint("%s", DidYouMean(e.Name, r.scope.visible()))
+	case b.argument != nil:
+		return b.argument, nil
+	case b.transient && r.assigns && b.slot > 0:
+		return &Expr{Op: OpVar, Kind: b.kind, Var: r.base + VarID(b.slot-1), Pos: e.Pos}, nil
+	case b.transient && b.value == nil:
+		return nil, r.fail(e.Pos, "the transient variable %q has no value", e.Name).hint("it needs an initial value")
+	case b.transient:
+		return b.value, nil
 	case b.constant != nil:
 		c := *b.constant
 		c.Pos = e.Pos
@@ -193,6 +225,43 @@ func (r resolver) name(e *Expr) (*Expr, error) {
 		return &Expr{Op: OpVar, Kind: b.kind, Var: b.first, Pos: e.Pos}, nil
 	}
 	return r.arrayOf(e.Pos, b)
+}
+
+// maxCalls bounds the nesting of function calls: functions must not be recursive.
+const maxCalls = 100
+
+// call replaces a call by the body of the function with the arguments in place of its
+// parameters. The difference to evaluating the arguments first is that an argument that
+// is not needed cannot fail.
+func (r resolver) call(e *Expr) (*Expr, error) {
+	f, declared := r.scope.function(e.Name)
+	if f == nil {
+		return nil, r.fail(e.Pos, "the function %q is not declared", e.Name)
+	}
+	if len(e.Args) != len(f.Parameters) {
+		return nil, r.fail(e.Pos, "the function %q has %d parameters, the call has %d arguments", e.Name, len(f.Parameters), len(e.Args))
+	}
+	if r.calls++; r.calls > maxCalls {
+		return nil, r.fail(e.Pos, "the function %q calls itself, or calls nest deeper than %d", e.Name, maxCalls)
+	}
+	if err := r.spend(e.Pos, 1); err != nil {
+		return nil, err
+	}
+	inner := r
+	inner.scope = newScope(declared)
+	for i, x := range f.Parameters {
+		if x.Type.Kind == KindArray {
+			return nil, unsupported(x.Type.Pos, "a parameter of array type")
+		}
+		t, err := r.scalar(e.Args[i], x.Type.Kind)
+		if err != nil {
+			return nil, err
+		}
+		if err := declare(inner.scope, x.Name, binding{pos: x.Pos, argument: t}, "parameter"); err != nil {
+			return nil, err
+		}
+	}
+	return inner.scalar(f.Body, f.Type.Kind)
 }
 
 // arrayOf returns the array of the variables of b.
@@ -435,6 +504,10 @@ func (r resolver) check(t *Expr) error {
 		return each(number)
 	case OpSgn, OpTrc, OpFloor, OpCeil:
 		t.Kind = KindInt
+		return each(number)
+	case OpSin, OpCos, OpTan, OpCot, OpSec, OpCsc, OpAsin, OpAcos, OpAtan, OpAcot, OpAsec, OpAcsc,
+		OpSinh, OpCosh, OpTanh, OpCoth, OpSech, OpCsch, OpAsinh, OpAcosh, OpAtanh, OpAcoth, OpAsech, OpAcsch:
+		t.Kind = KindReal
 		return each(number)
 	case OpIte:
 		if err := arg(0, t.Args[0].Kind == KindBool, "bool"); err != nil {

@@ -34,6 +34,7 @@ func (env *environment) exploreCommand() *cli.Command {
 		Description: "Starts from the model's initial states, or from the start condition of a property or --start if one is given.",
 		Flags: commonFlags(
 			&cli.StringFlag{Name: "mode", Value: "full", Usage: "`MODE`: full expands every state, goal-terminal no unsafe or goal state"},
+			&cli.BoolFlag{Name: "no-maximal-progress", Usage: "in an ma: let rates race also where another edge is enabled"},
 			&cli.Int64Flag{Name: "max-states", Usage: "end after `N` states (default: no limit)"},
 		),
 		Action: func(c *cli.Context) error {
@@ -56,6 +57,7 @@ func (s *session) explore() error {
 		return usage("--max-states %d: it is positive", n)
 	}
 	s.options.Limits.MaxStates = s.flags.Int64("max-states")
+	s.options.NoMaximalProgress = s.flags.Bool("no-maximal-progress")
 	from := s.model.Initial
 	if s.flags.String("property") != "" || s.flags.String("start") != "" || s.bench != nil {
 		from = s.task.Start

@@ -320,16 +320,32 @@ func TestReferenceVerdicts(t *testing.T) {
 	}
 }
 
-// explore counts what was published, or says that it does not support the model; it
-// never counts something else.
-func TestPublishedStates(t *testing.T) {
+// readRecords reads a file of published figures.
+func readRecords(t *testing.T, file string, records any) {
+	t.Helper()
 	needData(t)
-	text, err := os.ReadFile(sharedData + "/qvbs/states.json")
+	text, err := os.ReadFile(sharedData + "/qvbs/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := json.Unmarshal(text, records); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func constantFlags(args []string, constants map[string]json.RawMessage) []string {
+	for name, value := range constants {
+		args = append(args, "-c", fmt.Sprintf("%s=%s", name, value))
+	}
+	return args
+}
+
+// explore counts what was published: all states, and in models without races choices and
+// branches too.
+func TestPublishedStates(t *testing.T) {
 	var records []struct {
 		File      string
+		Type      string
 		Constants map[string]json.RawMessage
 		Mode      string
 		States    int64
@@ -338,34 +354,60 @@ func TestPublishedStates(t *testing.T) {
 		Initial   int64 `json:"initial_states"`
 		Deadlocks int64 `json:"deadlock_states"`
 	}
-	if err := json.Unmarshal(text, &records); err != nil {
-		t.Fatal(err)
+	readRecords(t, "states.json", &records)
+	if len(records) != 84 {
+		t.Errorf("%d records, there were 84", len(records))
 	}
-	counted, unsupported := 0, 0
 	for _, r := range records {
-		if r.Mode != "full" || r.States > 20_000 {
-			continue
-		}
 		args := []string{"explore", sharedData + "/qvbs/" + r.File, "--choice", "edge", "--json", "--quiet"}
-		for name, value := range r.Constants {
-			args = append(args, "-c", fmt.Sprintf("%s=%s", name, value))
+		switch r.Mode {
+		case "goal-terminal":
+			args = append(args, "--mode", r.Mode, "--property", "live")
+		case "full-without-maximal-progress":
+			args = append(args, "--no-maximal-progress")
 		}
+		args = constantFlags(args, r.Constants)
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
-		if code == exitUnsupported && stdout.Len() == 0 {
-			unsupported++
-			continue
+		want := fmt.Sprintf("[%d %d true]", r.States, r.Initial)
+		fields := []string{"states", "initial_states", "complete"}
+		if r.Mode == "full" && (r.Type == "dtmc" || r.Type == "mdp") {
+			want = fmt.Sprintf("[%d %d true %d %d %d]", r.States, r.Initial, r.Choices, r.Branches, r.Deadlocks)
+			fields = append(fields, "choices", "branches", "deadlocks")
 		}
-		counted++
-		want := fmt.Sprintf("[%d %d %d %d %d true]", r.States, r.Choices, r.Branches, r.Initial, r.Deadlocks)
-		got := fmt.Sprint(gjson.GetManyBytes(stdout.Bytes(), "states", "choices", "branches", "initial_states", "deadlocks", "complete"))
-		if code != exitOK || got != want {
+		if got := fmt.Sprint(gjson.GetManyBytes(stdout.Bytes(), fields...)); code != exitOK || got != want {
 			t.Errorf("%v: exit code %d, %s, want %s\n%s", args[1:], code, got, want, stderr.String())
 		}
 	}
-	t.Logf("%d models counted, %d not supported", counted, unsupported)
-	if counted+unsupported < 10 {
-		t.Errorf("only %d records", counted+unsupported)
+}
+
+// The initial state is safe if and only if the published values say that some strategy
+// surely avoids the target of the property.
+func TestPublishedAvoidability(t *testing.T) {
+	var records []struct {
+		File      string
+		Constants map[string]json.RawMessage
+		Property  string
+		Avoidable bool
+	}
+	readRecords(t, "avoidable.json", &records)
+	if len(records) != 109 {
+		t.Errorf("%d records, there were 109", len(records))
+	}
+	for _, r := range records {
+		for _, solver := range []string{"local", "attractor"} {
+			args := constantFlags([]string{"check", sharedData + "/qvbs/" + r.File, "--choice", "edge", "--json", "--quiet",
+				"--property", r.Property, "--solver", solver}, r.Constants)
+			var stdout, stderr bytes.Buffer
+			code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr)
+			want, wantCode := "unsafe", exitUnsafe
+			if r.Avoidable {
+				want, wantCode = "safe", exitOK
+			}
+			if got := gjson.GetBytes(stdout.Bytes(), "verdict").Str; got != want || code != wantCode {
+				t.Errorf("%v: %s, exit code %d, want %s\n%s", args[1:], got, code, want, stderr.String())
+			}
+		}
 	}
 }
 

@@ -181,24 +181,37 @@ func (t *typ) scalar() jani.Kind {
 // symbol is what a name stands for: a constant, or a variable of the State.
 type symbol struct {
 	typ          *typ
-	constant     *value // nil: a variable
-	owner, index int    // State.vars[owner][index]
+	constant     *value     // nil: a variable
+	transient    *transient // nil: not a transient variable
+	owner, index int        // State.vars[owner][index], or State.transients
 }
 
-type scope map[string]symbol
+// scope gives the meaning of names, and of functions, which have names of their own.
+type scope struct {
+	names     map[string]symbol
+	functions map[string]*function
+}
 
-// binding is the index variable of an `ac` and those around it.
+// function is a declared function. Its body is evaluated in scope, behind the parameters.
+type function struct {
+	decl             *jani.Function
+	scope, constants *scope
+}
+
+// binding is the index variable of an `ac`, or a parameter, and those around it.
 type binding struct {
 	name  string
-	value int64
+	value value
+	real  bool // the type is real, or an array of reals
 	outer *binding
 }
 
 // env is where an expression is evaluated.
 type env struct {
-	scope scope
+	scope *scope
 	state State
 	bound *binding
+	depth int // how many transient values are being computed
 	// where and what are for error messages: automaton "a", edge 3; guard.
 	where, what string
 }
@@ -266,6 +279,8 @@ func (v *env) eval(e *jani.Expr) (value, error) {
 		return v.joined(e, value{kind: jani.KindArray, elems: elems}), nil
 	case jani.OpFill:
 		return v.fill(e)
+	case jani.OpCall:
+		return v.call(e)
 	}
 	if len(e.Args) == 0 || len(e.Args) > 2 {
 		return value{}, v.errorf(e.Pos, "this expression is not part of a syntax tree")
@@ -304,15 +319,17 @@ func (v *env) integer(e *jani.Expr) (int64, error) {
 func (v *env) name(e *jani.Expr) (value, error) {
 	for b := v.bound; b != nil; b = b.outer {
 		if b.name == e.Name {
-			return intValue(b.value), nil
+			return b.value, nil
 		}
 	}
-	sym, ok := v.scope[e.Name]
+	sym, ok := v.scope.names[e.Name]
 	switch {
 	case !ok:
 		return value{}, v.errorf(e.Pos, "no constant or variable %q is in scope", e.Name)
 	case sym.constant != nil:
 		return *sym.constant, nil
+	case sym.transient != nil:
+		return v.readTransient(e, sym)
 	}
 	return v.state.vars[sym.owner][sym.index], nil
 }
@@ -329,7 +346,7 @@ func (v *env) fill(e *jani.Expr) (value, error) {
 	elems, scalars := make([]value, length), 0
 	inner := *v
 	for i := range elems {
-		inner.bound = &binding{e.Name, int64(i), v.bound}
+		inner.bound = &binding{name: e.Name, value: intValue(int64(i)), outer: v.bound}
 		if elems[i], err = inner.eval(e.Args[1]); err != nil {
 			return value{}, err
 		}
@@ -357,20 +374,23 @@ func (v *env) isReal(e *jani.Expr) bool {
 	case jani.OpName:
 		for b := v.bound; b != nil; b = b.outer {
 			if b.name == e.Name {
-				return false
+				return b.real
 			}
 		}
-		sym, ok := v.scope[e.Name]
+		sym, ok := v.scope.names[e.Name]
 		return ok && sym.typ.scalar() == jani.KindReal
 	case jani.OpDiv, jani.OpPow, jani.OpLog:
 		return true
+	case jani.OpCall:
+		f, ok := v.scope.functions[e.Name]
+		return ok && isRealType(f.decl.Type)
 	case jani.OpIte:
 		return v.isReal(e.Args[1]) || v.isReal(e.Args[2])
 	case jani.OpAccess:
 		return v.isReal(e.Args[0])
 	case jani.OpFill:
 		inner := *v
-		inner.bound = &binding{e.Name, 0, v.bound}
+		inner.bound = &binding{name: e.Name, outer: v.bound}
 		return inner.isReal(e.Args[1])
 	case jani.OpNeg, jani.OpAbs, jani.OpAdd, jani.OpSub, jani.OpMul, jani.OpMin, jani.OpMax, jani.OpArray:
 		for _, x := range e.Args {
@@ -379,7 +399,76 @@ func (v *env) isReal(e *jani.Expr) bool {
 			}
 		}
 	}
-	return false
+	return realFunctions[e.Op] != nil
+}
+
+// isRealType reports whether t is real or an array of reals.
+func isRealType(t jani.TypeDecl) bool {
+	for t.Kind == jani.KindArray {
+		t = *t.Elem
+	}
+	return t.Kind == jani.KindReal
+}
+
+// call evaluates a function for its arguments. While the values of constants are
+// computed there are only the constants, for functions, too.
+func (v *env) call(e *jani.Expr) (value, error) {
+	f, ok := v.scope.functions[e.Name]
+	if !ok {
+		return value{}, v.errorf(e.Pos, "no function %q is in scope", e.Name)
+	}
+	if len(e.Args) != len(f.decl.Parameters) {
+		return value{}, v.errorf(e.Pos, "function %q has %d parameters, not %d", e.Name, len(f.decl.Parameters), len(e.Args))
+	}
+	types := env{scope: f.constants, where: v.where, what: v.what}
+	inner := *v
+	if inner.bound = nil; v.state.vars != nil {
+		inner.scope = f.scope
+	}
+	for i, p := range f.decl.Parameters {
+		t, err := types.typ(p.Type)
+		if err != nil {
+			return value{}, err
+		}
+		arg, err := v.evalAs(t, e.Args[i])
+		if err != nil {
+			return value{}, err
+		}
+		inner.bound = &binding{name: p.Name, value: arg, real: isRealType(p.Type), outer: inner.bound}
+	}
+	t, err := types.typ(f.decl.Type)
+	if err != nil {
+		return value{}, err
+	}
+	return inner.evalAs(t, f.decl.Body)
+}
+
+// realFunctions are the operators with one operand and a real result.
+var realFunctions = map[jani.Op]func(float64) float64{
+	jani.OpSin:   math.Sin,
+	jani.OpCos:   math.Cos,
+	jani.OpTan:   math.Tan,
+	jani.OpCot:   func(x float64) float64 { return 1 / math.Tan(x) },
+	jani.OpSec:   func(x float64) float64 { return 1 / math.Cos(x) },
+	jani.OpCsc:   func(x float64) float64 { return 1 / math.Sin(x) },
+	jani.OpAsin:  math.Asin,
+	jani.OpAcos:  math.Acos,
+	jani.OpAtan:  math.Atan,
+	jani.OpAcot:  func(x float64) float64 { return math.Pi/2 - math.Atan(x) },
+	jani.OpAsec:  func(x float64) float64 { return math.Acos(1 / x) },
+	jani.OpAcsc:  func(x float64) float64 { return math.Asin(1 / x) },
+	jani.OpSinh:  math.Sinh,
+	jani.OpCosh:  math.Cosh,
+	jani.OpTanh:  math.Tanh,
+	jani.OpCoth:  func(x float64) float64 { return 1 / math.Tanh(x) },
+	jani.OpSech:  func(x float64) float64 { return 1 / math.Cosh(x) },
+	jani.OpCsch:  func(x float64) float64 { return 1 / math.Sinh(x) },
+	jani.OpAsinh: math.Asinh,
+	jani.OpAcosh: math.Acosh,
+	jani.OpAtanh: math.Atanh,
+	jani.OpAcoth: func(x float64) float64 { return math.Atanh(1 / x) },
+	jani.OpAsech: func(x float64) float64 { return math.Acosh(1 / x) },
+	jani.OpAcsch: func(x float64) float64 { return math.Asinh(1 / x) },
 }
 
 // apply applies an operator that evaluates all of its operands; b is a if it is unary.
@@ -440,6 +529,9 @@ func (v *env) apply(e *jani.Expr, a, b value) (value, error) {
 			return a, nil
 		}
 		return v.round(e, a.f)
+	}
+	if f := realFunctions[e.Op]; f != nil && len(e.Args) == 1 {
+		return v.finite(e, f(a.real()))
 	}
 	return value{}, v.errorf(e.Pos, "this expression is not part of a syntax tree")
 }

@@ -6,8 +6,9 @@
 //
 // Names are looked up and types are checked while a state is expanded, so an error in
 // an expression that is never evaluated is not found.
-// Inner names hide outer ones: the index variable of an array constructor, then the
-// variables of the automaton, then global variables and constants.
+// Inner names hide outer ones: the index variable of an array constructor or the
+// parameters of a function, then the variables of the automaton, then global variables
+// and constants.
 package interp
 
 import (
@@ -31,13 +32,15 @@ const tolerance = 1e-9
 
 // Interp interprets one document. It is immutable and may be shared between goroutines.
 type Interp struct {
-	doc       *jani.Document
-	instances []instance
-	vars      [][]variable // [0] the globals, [i+1] the locals of instance i
-	constants scope
-	globals   scope  // constants and global variables
-	conds     scope  // names in conditions
-	moves     []move // in the order of Choices
+	doc        *jani.Document
+	instances  []instance
+	vars       [][]variable   // [0] the globals, [i+1] the locals of instance i
+	transients [][]*transient // as vars
+	constants  *scope
+	globals    *scope // constants and global variables
+	conds      *scope // names in conditions
+	moves      []move // in the order of Choices
+	impatient  bool   // races take place without maximal progress, too
 }
 
 // variable is a variable of a State, possibly an array.
@@ -53,9 +56,9 @@ type instance struct {
 	name      string // automaton, or automaton#k from the second instance on
 	automaton *jani.Automaton
 	locations map[string]int
-	initial   []int // initial locations
-	locals    scope // local variables only
-	scope     scope // everything that its expressions can name
+	initial   []int  // initial locations
+	locals    *scope // local variables only
+	scope     *scope // everything that its expressions can name
 	edges     []string
 }
 
@@ -70,12 +73,16 @@ type move struct {
 type participant struct {
 	instance int
 	edges    []int
+	idles    bool // takes part by doing nothing if no edge is enabled
 }
 
 // State is a state of the model. States are never changed once made.
 type State struct {
 	locations []int     // per instance
 	vars      [][]value // as Interp.vars
+	// As Interp.transients, of kind none without a value. Nil except during the
+	// assignments of a transition: otherwise the locations give the values.
+	transients [][]value
 }
 
 // EdgeRef names an edge of an automaton instance: both are positions, in the
@@ -84,14 +91,16 @@ type EdgeRef struct {
 	Instance, Edge int
 }
 
-// Choice is an enabled composite edge.
+// Choice is an enabled composite edge, or all enabled Markovian ones together.
 type Choice struct {
 	Action   string    // resulting label, "" is silent
-	Edges    []EdgeRef // in order of instances
+	Race     bool      // the Markovian composite edges; the Action is ""
+	Edges    []EdgeRef // in order of instances; of a Race one composite edge after the other
 	Outcomes []Outcome // of probability > 0, equal states are not merged
 }
 
-// Outcome is a combination of destinations, one per edge of the Choice.
+// Outcome is a combination of destinations, one per edge of the composite edge. In a
+// Race the probability is rounded, possibly to 0.
 type Outcome struct {
 	Probability float64
 	State       State
@@ -100,15 +109,15 @@ type Outcome struct {
 // New prepares a document. The constants give values, as literals, to the constants
 // that have none in the document, and only to those.
 func New(doc *jani.Document, constants map[string]*jani.Expr) (*Interp, error) {
-	switch doc.Type {
-	case "ctmc", "ctmdp", "ma":
-		return nil, fmt.Errorf("models of type %s are not supported by the interpreter", doc.Type)
+	in := &Interp{doc: doc, constants: newScope(), globals: newScope()}
+	if err := in.addFunctions(in.globals, doc.Functions); err != nil {
+		return nil, err
 	}
-	in := &Interp{doc: doc, constants: scope{}}
+	in.constants.functions = in.globals.functions
 	if err := in.addConstants(constants); err != nil {
 		return nil, err
 	}
-	in.globals = maps.Clone(in.constants)
+	maps.Copy(in.globals.names, in.constants.names)
 	if err := in.addVariables(in.globals, "", doc.Variables); err != nil {
 		return nil, err
 	}
@@ -122,6 +131,69 @@ func New(doc *jani.Document, constants map[string]*jani.Expr) (*Interp, error) {
 	}
 	in.conds = in.conditionScope()
 	return in, nil
+}
+
+// WithoutMaximalProgress returns a copy that lets the Markovian edges of a Markov
+// automaton race even where another edge is enabled.
+func (in *Interp) WithoutMaximalProgress() *Interp {
+	to := *in
+	to.impatient = true
+	return &to
+}
+
+func newScope() *scope { return &scope{map[string]symbol{}, map[string]*function{}} }
+
+// addFunctions declares functions in names. Their bodies may use all of names. A
+// function that is called by its own body, directly or not, is an error.
+func (in *Interp) addFunctions(names *scope, declared []jani.Function) error {
+	own := map[string]bool{}
+	for i := range declared {
+		d := &declared[i]
+		if own[d.Name] {
+			return errorAt(d.Pos, "function %q is declared twice", d.Name)
+		}
+		own[d.Name] = true
+		names.functions[d.Name] = &function{d, names, in.constants}
+		for k, p := range d.Parameters {
+			if slices.ContainsFunc(d.Parameters[:k], func(q jani.Parameter) bool { return q.Name == p.Name }) {
+				return errorAt(p.Pos, "function %q: parameter %q is declared twice", d.Name, p.Name)
+			}
+		}
+	}
+	const open, done = 1, 2
+	visited := map[*function]int{}
+	var visit func(f *function) error
+	var calls func(f *function, e *jani.Expr) error
+	visit = func(f *function) error {
+		switch visited[f] {
+		case open:
+			return errorAt(f.decl.Pos, "function %q is recursive", f.decl.Name)
+		case done:
+			return nil
+		}
+		visited[f] = open
+		defer func() { visited[f] = done }()
+		return calls(f, f.decl.Body)
+	}
+	calls = func(f *function, e *jani.Expr) error {
+		if called, ok := f.scope.functions[e.Name]; ok && e.Op == jani.OpCall {
+			if err := visit(called); err != nil {
+				return err
+			}
+		}
+		for _, arg := range e.Args {
+			if err := calls(f, arg); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, d := range declared {
+		if err := visit(names.functions[d.Name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (in *Interp) addConstants(given map[string]*jani.Expr) error {
@@ -150,7 +222,7 @@ func (in *Interp) addConstants(given map[string]*jani.Expr) error {
 		}
 	}
 	for name := range given {
-		if _, ok := in.constants[name]; !ok {
+		if _, ok := in.constants.names[name]; !ok {
 			return fmt.Errorf("the model has no constant %q", name)
 		}
 	}
@@ -159,13 +231,11 @@ func (in *Interp) addConstants(given map[string]*jani.Expr) error {
 
 // addVariables appends the variables of one owner to in.vars and declares them in
 // names. Their bounds and initial values may use the constants.
-func (in *Interp) addVariables(names scope, prefix string, declared []jani.Variable) error {
+func (in *Interp) addVariables(names *scope, prefix string, declared []jani.Variable) error {
 	var vars []variable
+	var transients []*transient
 	for _, d := range declared {
 		x := variable{name: prefix + d.Name, free: d.Initial == nil}
-		if d.Transient {
-			return errorAt(d.Pos, "transient variable %q: transient variables are not supported by the interpreter", x.name)
-		}
 		v := &env{scope: in.constants, what: fmt.Sprintf("variable %q", x.name)}
 		var err error
 		if x.typ, err = v.typ(d.Type); err != nil {
@@ -176,17 +246,26 @@ func (in *Interp) addVariables(names scope, prefix string, declared []jani.Varia
 			if x.shape, err = v.evalAs(x.typ, d.Initial); err != nil {
 				return err
 			}
+		case d.Transient: // has no value
 		case x.typ.kind == jani.KindArray:
 			return v.errorf(d.Pos, "an array needs an initial value, which gives its length")
 		default:
 			x.shape = value{kind: x.typ.kind}
 		}
-		if err := names.declare(d.Name, symbol{typ: x.typ, owner: len(in.vars), index: len(vars)}, d.Pos); err != nil {
+		sym := symbol{typ: x.typ, owner: len(in.vars), index: len(vars)}
+		if d.Transient {
+			sym.index = len(transients)
+			sym.transient = &transient{in, x.shape}
+			transients = append(transients, sym.transient)
+		} else {
+			vars = append(vars, x)
+		}
+		if err := names.declare(d.Name, sym, d.Pos); err != nil {
 			return err
 		}
-		vars = append(vars, x)
 	}
 	in.vars = append(in.vars, vars)
+	in.transients = append(in.transients, transients)
 	return nil
 }
 
@@ -196,7 +275,7 @@ func (in *Interp) addInstance(e jani.Element) error {
 		return errorAt(e.Automaton.Pos, "no automaton %q is declared", e.Automaton.Name)
 	}
 	a := &in.doc.Automata[at]
-	inst := instance{name: a.Name, automaton: a, locations: map[string]int{}, locals: scope{}}
+	inst := instance{name: a.Name, automaton: a, locations: map[string]int{}, locals: newScope(), scope: newScope()}
 	if k := len(in.instancesOf(a.Name)); k > 0 {
 		inst.name = fmt.Sprintf("%s#%d", a.Name, k+1)
 	}
@@ -231,13 +310,32 @@ func (in *Interp) addInstance(e jani.Element) error {
 		if err := in.checkAction(edge.Action); err != nil {
 			return err
 		}
+		if edge.Rate != nil && !in.races() && in.doc.Type != "ctmdp" {
+			return errorAt(edge.Rate.Pos, "an edge has a rate in a model of type %s", in.doc.Type)
+		}
 		inst.edges = append(inst.edges, fmt.Sprintf("automaton %q, edge %d", inst.name, i))
 	}
 	if err := in.addVariables(inst.locals, inst.name+".", a.Variables); err != nil {
 		return err
 	}
-	inst.scope = maps.Clone(in.globals)
-	maps.Copy(inst.scope, inst.locals)
+	maps.Copy(inst.scope.names, in.globals.names)
+	maps.Copy(inst.scope.names, inst.locals.names)
+	maps.Copy(inst.scope.functions, in.globals.functions)
+	if err := in.addFunctions(inst.scope, a.Functions); err != nil {
+		return err
+	}
+	for _, l := range a.Locations {
+		for _, x := range l.Transient {
+			if name := root(x.Ref).Name; inst.scope.names[name].transient == nil {
+				return errorAt(x.Pos, "location %q gives a value to %q, which is no transient variable", l.Name, name)
+			}
+		}
+	}
+	for _, label := range e.InputEnable {
+		if err := in.checkAction(label); err != nil {
+			return err
+		}
+	}
 	in.instances = append(in.instances, inst)
 	return nil
 }
@@ -293,7 +391,9 @@ func (in *Interp) compose() error {
 				return err
 			}
 			if label.Name != "" {
-				m.parts = append(m.parts, in.participant(i, label.Name))
+				p := in.participant(i, label.Name)
+				p.idles = slices.ContainsFunc(system.Elements[i].InputEnable, func(a jani.Name) bool { return a.Name == label.Name })
+				m.parts = append(m.parts, p)
 			}
 		}
 		if len(m.parts) == 0 {
@@ -324,16 +424,16 @@ func (in *Interp) participant(i int, label string) participant {
 
 // conditionScope resolves names in conditions: a global, else automaton.x, else a bare
 // local name that only one instance has.
-func (in *Interp) conditionScope() scope {
+func (in *Interp) conditionScope() *scope {
 	uses := map[string]int{}
 	for _, inst := range in.instances {
-		for name := range inst.locals {
+		for name := range inst.locals.names {
 			uses[name]++
 		}
 	}
-	conds, qualified := scope{}, scope{}
+	conds, qualified := map[string]symbol{}, map[string]symbol{}
 	for _, inst := range in.instances {
-		for name, sym := range inst.locals {
+		for name, sym := range inst.locals.names {
 			qualified[inst.name+"."+name] = sym
 			if uses[name] == 1 {
 				conds[name] = sym
@@ -341,15 +441,15 @@ func (in *Interp) conditionScope() scope {
 		}
 	}
 	maps.Copy(conds, qualified)
-	maps.Copy(conds, in.globals)
-	return conds
+	maps.Copy(conds, in.globals.names)
+	return &scope{conds, in.globals.functions}
 }
 
-func (s scope) declare(name string, sym symbol, p jani.Pos) error {
-	if _, ok := s[name]; ok {
+func (s *scope) declare(name string, sym symbol, p jani.Pos) error {
+	if _, ok := s.names[name]; ok {
 		return errorAt(p, "%q is declared twice", name)
 	}
-	s[name] = sym
+	s.names[name] = sym
 	return nil
 }
 
@@ -502,11 +602,79 @@ func (in *Interp) start() State {
 }
 
 func (s State) clone() State {
-	to := State{slices.Clone(s.locations), make([][]value, len(s.vars))}
+	to := State{locations: slices.Clone(s.locations), vars: make([][]value, len(s.vars))}
 	for i, vars := range s.vars {
 		to.vars[i] = cloneAll(vars)
 	}
+	for _, values := range s.transients {
+		to.transients = append(to.transients, cloneAll(values))
+	}
 	return to
+}
+
+// transient is a transient variable.
+type transient struct {
+	in      *Interp
+	initial value // of kind none if there is no initial value
+}
+
+// resetTransients returns the initial values of the transient variables.
+func (in *Interp) resetTransients() [][]value {
+	values := make([][]value, len(in.transients))
+	for owner, transients := range in.transients {
+		for _, x := range transients {
+			values[owner] = append(values[owner], x.initial.clone())
+		}
+	}
+	return values
+}
+
+// readTransient returns the value of a transient variable, for the expression e: what
+// the locations say, otherwise the initial value.
+func (v *env) readTransient(e *jani.Expr, sym symbol) (value, error) {
+	in, values := sym.transient.in, v.state.transients
+	if values == nil {
+		count := 0
+		for _, transients := range in.transients {
+			count += len(transients)
+		}
+		if v.depth == count {
+			return value{}, v.errorf(e.Pos, "the value of transient variable %q depends on itself", e.Name)
+		}
+		to, written := State{transients: in.resetTransients()}, map[*value]bool{}
+		for i, l := range v.state.locations {
+			inst := &in.instances[i]
+			location := &inst.automaton.Locations[l]
+			for _, x := range location.Transient {
+				if inst.scope.names[root(x.Ref).Name].transient != sym.transient {
+					continue
+				}
+				at := env{scope: inst.scope, state: v.state, depth: v.depth + 1,
+					where: fmt.Sprintf("automaton %q, location %q", inst.name, location.Name), what: "transient value"}
+				val, err := at.eval(x.Value)
+				if err != nil {
+					return value{}, err
+				}
+				if err := at.write(x.Ref, val, x.Pos, to, written); err != nil {
+					return value{}, err
+				}
+			}
+		}
+		values = to.transients
+	}
+	val := values[sym.owner][sym.index]
+	if val.kind == jani.KindNone {
+		return value{}, v.errorf(e.Pos, "transient variable %q has no value", e.Name)
+	}
+	return val, nil
+}
+
+// root returns the name in a reference to a variable or an array element.
+func root(ref *jani.Expr) *jani.Expr {
+	for ref.Op == jani.OpAccess {
+		ref = ref.Args[0]
+	}
+	return ref
 }
 
 // describe renders a state for error messages.
@@ -627,58 +795,140 @@ func (v *env) condition(e *jani.Expr) (bool, error) {
 	return ok && err == nil, err
 }
 
+// races reports whether Markovian edges race.
+func (in *Interp) races() bool { return in.doc.Type == "ctmc" || in.doc.Type == "ma" }
+
 // Choices returns the enabled composite edges of s: by action in order of declaration,
 // the silent action last; for one action in order of the synchronisation vectors
 // (silent edges that interleave come before silent vectors, by instance); for one
-// vector in order of the edges, the first participant's slowest.
+// vector in order of the edges, the first participant's slowest. In a ctmc or ma the
+// composite edges with a rate come last, as one Race.
 func (in *Interp) Choices(s State) ([]Choice, error) {
-	var all []Choice
-	for _, m := range in.moves {
-		choices, err := in.fire(m, s)
-		if err != nil {
-			return nil, fmt.Errorf("%w; state: %s", err, in.describe(s))
-		}
-		all = append(all, choices...)
+	all, err := in.choices(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w; state: %s", err, in.describe(s))
 	}
 	return all, nil
 }
 
-// fire returns the choices of one move.
-func (in *Interp) fire(m move, s State) ([]Choice, error) {
+func (in *Interp) choices(s State) ([]Choice, error) {
+	var all []Choice
+	var racing []composite
+	for _, m := range in.moves {
+		composites, err := in.fire(m, s)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range composites {
+			if c.markovian && in.races() {
+				racing = append(racing, c)
+				continue
+			}
+			outcomes, err := in.outcomes(c.edges, s)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, Choice{Action: m.action, Edges: c.edges, Outcomes: outcomes})
+		}
+	}
+	if in.doc.Type == "ma" && !in.impatient && len(all) > 0 {
+		return all, nil
+	}
+	largest, total := 0.0, 0.0
+	for _, c := range racing {
+		largest = max(largest, c.rate)
+	}
+	for _, c := range racing {
+		total += c.rate / largest
+	}
+	race := Choice{Race: true}
+	for _, c := range racing {
+		outcomes, err := in.outcomes(c.edges, s)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range outcomes {
+			o.Probability *= c.rate / largest / total
+			race.Outcomes = append(race.Outcomes, o)
+		}
+		race.Edges = append(race.Edges, c.edges...)
+	}
+	if len(race.Outcomes) > 0 {
+		all = append(all, race)
+	}
+	return all, nil
+}
+
+// composite is an enabled composite edge.
+type composite struct {
+	edges     []EdgeRef
+	markovian bool
+	rate      float64 // the product of the rates, positive and finite
+}
+
+// fire returns the composite edges of one move that are enabled.
+func (in *Interp) fire(m move, s State) ([]composite, error) {
+	const idle = -1
 	enabled := make([][]int, len(m.parts))
+	rates := make([][]float64, len(m.parts)) // as enabled, 0: none
 	sizes := make([]int, len(m.parts))
 	for i, p := range m.parts {
 		for _, e := range p.edges {
-			inst := &in.instances[p.instance]
-			edge := &inst.automaton.Edges[e]
-			if inst.locations[edge.Source.Name] != s.locations[p.instance] {
-				continue
-			}
-			v := env{scope: inst.scope, state: s, where: inst.edges[e], what: "guard"}
-			switch ok, err := v.condition(edge.Guard); {
-			case err != nil:
+			ok, rate, err := in.enabled(EdgeRef{p.instance, e}, s)
+			if err != nil {
 				return nil, err
-			case ok:
-				enabled[i] = append(enabled[i], e)
 			}
+			if ok {
+				enabled[i] = append(enabled[i], e)
+				rates[i] = append(rates[i], rate)
+			}
+		}
+		if len(enabled[i]) == 0 && p.idles {
+			enabled[i] = []int{idle}
 		}
 		if sizes[i] = len(enabled[i]); sizes[i] == 0 {
 			return nil, nil
 		}
 	}
-	var choices []Choice
+	var composites []composite
 	for t := range tuples(sizes) {
-		c := Choice{Action: m.action}
+		c := composite{rate: 1}
 		for i, k := range t {
-			c.Edges = append(c.Edges, EdgeRef{m.parts[i].instance, enabled[i][k]})
+			e := enabled[i][k]
+			if e == idle {
+				continue
+			}
+			c.edges = append(c.edges, EdgeRef{m.parts[i].instance, e})
+			if rate := rates[i][k]; rate > 0 {
+				c.markovian = true
+				c.rate = min(max(c.rate*rate, math.SmallestNonzeroFloat64), math.MaxFloat64)
+			}
 		}
-		var err error
-		if c.Outcomes, err = in.outcomes(c.Edges, s); err != nil {
-			return nil, err
-		}
-		choices = append(choices, c)
+		composites = append(composites, c)
 	}
-	return choices, nil
+	return composites, nil
+}
+
+// enabled reports whether an edge is enabled, and its rate, 0 if it has none.
+func (in *Interp) enabled(ref EdgeRef, s State) (ok bool, rate float64, err error) {
+	inst := &in.instances[ref.Instance]
+	edge := &inst.automaton.Edges[ref.Edge]
+	if inst.locations[edge.Source.Name] != s.locations[ref.Instance] {
+		return false, 0, nil
+	}
+	v := env{scope: inst.scope, state: s, where: inst.edges[ref.Edge], what: "guard"}
+	if ok, err := v.condition(edge.Guard); !ok || edge.Rate == nil {
+		return ok, 0, err
+	}
+	v.what = "rate"
+	val, err := v.evalAs(&typ{kind: jani.KindReal}, edge.Rate)
+	if err != nil {
+		return false, 0, err
+	}
+	if val.f < 0 {
+		return false, 0, v.errorf(edge.Rate.Pos, "%v is negative", val)
+	}
+	return val.f > 0, val.f, nil
 }
 
 // branch is a destination of an edge that has a positive probability.
@@ -697,7 +947,9 @@ func (in *Interp) outcomes(edges []EdgeRef, s State) ([]Outcome, error) {
 		if branches[i], err = in.branches(e, s); err != nil {
 			return nil, err
 		}
-		sizes[i] = len(branches[i])
+		if sizes[i] = len(branches[i]); sizes[i] == 0 { // of a racing edge
+			return nil, nil
+		}
 	}
 	var outcomes []Outcome
 	picked := make([]branch, len(edges))
@@ -739,7 +991,8 @@ func (in *Interp) branches(ref EdgeRef, s State) ([]branch, error) {
 			branches = append(branches, branch{ref, d, p})
 		}
 	}
-	if math.Abs(sum-1) > tolerance {
+	// What a race does depends only on which probabilities are positive.
+	if racing := edge.Rate != nil && in.races(); math.Abs(sum-1) > tolerance && !racing {
 		return nil, v.errorf(edge.Pos, "the probabilities sum to %v, not to 1", realValue(sum))
 	}
 	return branches, nil
@@ -755,6 +1008,7 @@ func (in *Interp) successor(picked []branch, s State) (State, error) {
 	}
 	slices.Sort(groups)
 	next := s.clone()
+	next.transients = in.resetTransients()
 	for _, group := range slices.Compact(groups) {
 		before := next
 		next = before.clone()
@@ -776,6 +1030,7 @@ func (in *Interp) successor(picked []branch, s State) (State, error) {
 			}
 		}
 	}
+	next.transients = nil
 	for _, b := range picked {
 		next.locations[b.Instance] = in.instances[b.Instance].locations[b.to.Target.Name]
 	}
@@ -793,10 +1048,7 @@ func (v *env) write(ref *jani.Expr, val value, p jani.Pos, next State, written m
 		err = store(to, val, written)
 	}
 	if err != nil {
-		for ref.Op == jani.OpAccess {
-			ref = ref.Args[0]
-		}
-		return v.errorf(p, "variable %q: %w", ref.Name, err)
+		return v.errorf(p, "variable %q: %w", root(ref).Name, err)
 	}
 	return nil
 }
@@ -805,9 +1057,15 @@ func (v *env) write(ref *jani.Expr, val value, p jani.Pos, next State, written m
 func (v *env) target(ref *jani.Expr, next State) (*value, *typ, error) {
 	switch ref.Op {
 	case jani.OpName:
-		sym, ok := v.scope[ref.Name]
+		sym, ok := v.scope.names[ref.Name]
 		if !ok || sym.constant != nil {
 			return nil, nil, v.errorf(ref.Pos, "no variable %q is in scope", ref.Name)
+		}
+		if sym.transient != nil {
+			if next.transients == nil {
+				return nil, nil, v.errorf(ref.Pos, "the transient variable %q is not part of a state", ref.Name)
+			}
+			return &next.transients[sym.owner][sym.index], sym.typ, nil
 		}
 		return &next.vars[sym.owner][sym.index], sym.typ, nil
 	case jani.OpAccess:
@@ -831,6 +1089,9 @@ func (v *env) target(ref *jani.Expr, next State) (*value, *typ, error) {
 // store writes v to a place of the same shape, scalar by scalar.
 func store(to *value, v value, written map[*value]bool) error {
 	if v.kind == jani.KindArray {
+		if to.kind == jani.KindNone { // a transient variable without a value
+			*to = value{kind: jani.KindArray, elems: make([]value, len(v.elems))}
+		}
 		if len(v.elems) != len(to.elems) {
 			return fmt.Errorf("an array of length %d is assigned to one of length %d", len(v.elems), len(to.elems))
 		}
@@ -961,9 +1222,9 @@ func (in *Interp) list(x jani.VariableValue, want State, written map[*value]bool
 }
 
 // ref makes the expression for a name that may be an array element, as in a[1][2].
-func (s scope) ref(name string, p jani.Pos) *jani.Expr {
+func (s *scope) ref(name string, p jani.Pos) *jani.Expr {
 	open := strings.LastIndexByte(name, '[')
-	if _, ok := s[name]; ok || open < 0 || !strings.HasSuffix(name, "]") {
+	if _, ok := s.names[name]; ok || open < 0 || !strings.HasSuffix(name, "]") {
 		return &jani.Expr{Op: jani.OpName, Name: name, Pos: p}
 	}
 	i, err := strconv.ParseInt(name[open+1:len(name)-1], 10, 64)

@@ -887,9 +887,22 @@ func TestNewRejects(t *testing.T) {
 		want   string
 		damage func(doc *jani.Document)
 	}{
-		{"type ctmc are not supported", func(d *jani.Document) { d.Type = "ctmc" }},
-		{`transient variable "x"`, func(d *jani.Document) { d.Variables[0].Transient = true }},
-		{`transient variable "p.k"`, func(d *jani.Document) { d.Automata[0].Variables[0].Transient = true }},
+		{"a rate in a model of type mdp", func(d *jani.Document) {
+			d.Automata[0].Edges = []jani.Edge{rated("1", edge("l0", "", "", to("l0", "")))}
+		}},
+		{`gives a value to "x", which is no transient variable`, func(d *jani.Document) {
+			d.Automata[0].Locations[0].Transient = to("l0", "", "x := 1").Assignments
+		}},
+		{`no action "go"`, func(d *jani.Document) { d.System.Elements[0].InputEnable = []jani.Name{{Name: "go"}} }},
+		{`function "f" is declared twice`, func(d *jani.Document) {
+			d.Functions = []jani.Function{function1("f", "1"), function1("f", "2")}
+		}},
+		{`parameter "a" is declared twice`, func(d *jani.Document) { d.Functions = []jani.Function{function1("f", "1", "a", "a")} }},
+		{"is recursive", func(d *jani.Document) {
+			f, g := function1("f", ""), function1("g", "")
+			f.Body, g.Body = add(literal(1), call("g")), call("f")
+			d.Functions = []jani.Function{f, g}
+		}},
 		{`variable "p.k": value 10 is above the upper bound 9`, func(d *jani.Document) { d.Automata[0].Variables[0].Initial = ex("10") }},
 		{`variable "a": an array needs an initial value`, func(d *jani.Document) { d.Variables[1].Initial = nil }},
 		{`no constant or variable "x"`, func(d *jani.Document) { d.Variables[2].Initial = ex("x") }},
@@ -928,7 +941,7 @@ func source(t testing.TB, path string) *jani.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &jani.Source{Name: path, Text: string(text), JSON: true}
+	return &jani.Source{Name: path, Text: strings.TrimPrefix(string(text), "\ufeff"), JSON: true}
 }
 
 func open(t testing.TB, path string, constants map[string]string) *Interp {
@@ -1034,7 +1047,7 @@ func TestPlanningModels(t *testing.T) {
 }
 
 // The numbers of states were published by model checkers; choices and branches were
-// counted by another enumerator.
+// counted by another enumerator, for some models (otherwise 0).
 func TestPublishedCounts(t *testing.T) {
 	for _, test := range []struct {
 		file                      string
@@ -1045,15 +1058,38 @@ func TestPublishedCounts(t *testing.T) {
 		{"zeroconf.jani", map[string]string{"N": "20", "K": "2", "reset": "true"}, 670, 827, 997},
 		{"ij.10.jani", nil, 1023, 5120, 10240},
 		{"pnueli-zuck.3.jani", nil, 2701, 9345, 9981},
+		// Here a choice is a race, in all states that are no deadlocks.
+		{"philosophers.4.jani", map[string]string{"TIME_BOUND": "1"}, 34, 33, 88},
+		{"polling.6.jani", map[string]string{"T": "16"}, 576, 576, 2208},
+		{"erlang.jani", map[string]string{"K": "10", "R": "10", "TIME_BOUND": "5"}, 67, 0, 0},
+		{"bitcoin-attack.jani", map[string]string{"MALICIOUS": "20", "CD": "6"}, 189, 0, 0},
 	} {
 		t.Run(test.file, func(t *testing.T) {
 			in := open(t, "qvbs/"+test.file, test.constants)
 			states, choices, branches := walk(t, in, nil, 10_000)
+			if test.choices == 0 {
+				choices, branches = 0, 0
+			}
 			if len(states) != test.states || choices != test.choices || branches != test.branches {
 				t.Errorf("%d states, %d choices, %d branches, want %d, %d, %d",
 					len(states), choices, branches, test.states, test.choices, test.branches)
 			}
 		})
+	}
+}
+
+func TestPublishedCountsWithoutMaximalProgress(t *testing.T) {
+	for file, test := range map[string]struct {
+		constants map[string]string
+		states    int
+	}{
+		"bitcoin-attack.jani":     {map[string]string{"MALICIOUS": "20", "CD": "6"}, 252},
+		"cabinets.2-1-false.jani": {nil, 28324},
+	} {
+		in := open(t, "qvbs/"+file, test.constants).WithoutMaximalProgress()
+		if states, _, _ := walk(t, in, nil, 30_000); len(states) != test.states {
+			t.Errorf("%s: %d states, want %d", file, len(states), test.states)
+		}
 	}
 }
 
