@@ -21,6 +21,8 @@ type (
 type evaluator struct {
 	w   []uint64
 	err *jani.Error
+	// deadlock tells whether no edge is enabled in w.
+	deadlock func() bool
 }
 
 func (e *evaluator) fail(p jani.Pos, format string, args ...any) {
@@ -247,6 +249,8 @@ func (c *exprCompiler) bool(e *jani.Expr) boolFunc {
 		}
 	case jani.OpEq, jani.OpNe, jani.OpLt, jani.OpLe, jani.OpGt, jani.OpGe:
 		return c.comparison(e)
+	case jani.OpDeadlock:
+		return func(e *evaluator) bool { return e.deadlock() }
 	}
 	return func(ev *evaluator) bool {
 		ev.fail(e.Pos, "the operator %s has no boolean value", e.Op)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -384,8 +385,26 @@ type writtenField struct {
 }
 
 func newWorker(g *generator) *worker {
-	return &worker{generator: g, enabled: make([]uint64, g.words), tested: make([]uint64, len(g.rows)),
+	k := &worker{generator: g, enabled: make([]uint64, g.words), tested: make([]uint64, len(g.rows)),
 		before: make([]uint64, g.layout.words+g.layout.extra)}
+	k.deadlock = k.isDeadlock
+	return k
+}
+
+// isDeadlock reports whether no edge is enabled in k.w, for conditions that ask so.
+func (k *worker) isDeadlock() bool {
+	if err := k.enableAll(k.w); err != nil {
+		if k.err = new(jani.Error); !errors.As(err, &k.err) {
+			k.err = &jani.Error{Msg: err.Error()}
+		}
+		return false
+	}
+	for i := range k.labels {
+		if !k.choices(&k.labels[i], func() bool { return false }) {
+			return false
+		}
+	}
+	return true
 }
 
 // enable finds the enabled rows of words from..to of the set of rows in state w.

@@ -446,6 +446,7 @@ func (c *compiler) transientValues() error {
 		for l, location := range at.automaton.Locations {
 			for _, a := range location.Transient {
 				r := c.resolver(c.locals[i], place{at.automaton.Name, -1, "transient value in location " + strconv.Quote(location.Name)})
+				r.values = true
 				s := c.locals[i]
 				if _, local := s.names[a.Ref.Name]; !local {
 					s = c.root
@@ -536,7 +537,10 @@ func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Nam
 		if m.Guard, err = r.scalar(e.Guard, KindBool); err != nil {
 			return m, err
 		}
-		if m.Guard.Op == OpConst && m.Guard.Int != 0 {
+		if m.Guard.Op == OpConst {
+			if m.Guard.Int == 0 {
+				return m, nil // never enabled: what it would do need not make sense for these constants
+			}
 			m.Guard = nil
 		}
 	}

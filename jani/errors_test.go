@@ -72,18 +72,18 @@ func TestErrors(t *testing.T) {
 		{"no system", `"system"`, `"x-system"`, `1:1: the model has no "system"`},
 		{"no elements", `"elements": [{"automaton": "truck"}], `, ``, `17:12: the system has no "elements" [at system]`},
 		{"empty elements", `[{"automaton": "truck"}]`, `[]`, `17:12: the system has no element [at system]`},
-		{"function without type", `"properties": []`, `"functions": [{"name": "f"}]`, `?`},
-		{"function without body", `"properties": []`, `"functions": [{"name": "f", "type": "int", "parameters": []}]`, `?`},
-		{"function without parameters", `"properties": []`, `"functions": [{"name": "f", "type": "int", "body": 1}]`, `?`},
-		{"function without name", `"properties": []`, `"functions": [{"type": "int", "parameters": [], "body": 1}]`, `?`},
-		{"function string", `"properties": []`, `"functions": ["f"]`, `?`},
-		{"function with parameter without type", `"properties": []`, `"functions": [{"name": "f", "type": "int", "parameters": [{"name": "a"}], "body": 1}]`, `?`},
-		{"function with parameters object", `"properties": []`, `"functions": [{"name": "f", "type": "int", "parameters": {}, "body": 1}]`, `?`},
-		{"function of array type", `"properties": []`, `"functions": [{"name": "f", "type": {"kind": "array", "base": "int"}, "parameters": [], "body": "arr"}]`, `?`},
-		{"function twice", `"properties": []`, `"functions": [{"name": "f", "type": "int", "parameters": [], "body": 1}, {"name": "f", "type": "bool", "parameters": [], "body": true}]`, `?`},
-		{"function local twice", `"edges": [`, `"functions": [{"name": "f", "type": "int", "parameters": [], "body": 1}, {"name": "f", "type": "int", "parameters": [], "body": 1}], "edges": [`, `?`},
-		{"functions object", `"properties": []`, `"functions": {}`, `?`},
-		{"local function without type", `"edges": [`, `"functions": [{"name": "f"}], "edges": [`, `?`},
+		{"function without type", `"properties": []`, `"functions": [{"name": "f"}]`, `18:16: a function has no "type" [at functions[0]]`},
+		{"function without body", `"properties": []`, `"functions": [{"name": "f", "type": "int", "parameters": []}]`, `18:16: a function has no "body" [at functions[0]]`},
+		{"function without parameters", `"properties": []`, `"functions": [{"name": "f", "type": "int", "body": 1}]`, `18:16: a function has no "parameters" [at functions[0]]`},
+		{"function without name", `"properties": []`, `"functions": [{"type": "int", "parameters": [], "body": 1}]`, `18:16: a function has no "name" [at functions[0]]`},
+		{"function string", `"properties": []`, `"functions": ["f"]`, `18:16: a function must be an object, not the string "f" [at functions[0]]`},
+		{"function with parameter without type", `"properties": []`, `"functions": [{"name": "f", "type": "int", "parameters": [{"name": "a"}], "body": 1}]`, `18:60: a parameter has no "type" [at functions[0].parameters[0]]`},
+		{"function with parameters object", `"properties": []`, `"functions": [{"name": "f", "type": "int", "parameters": {}, "body": 1}]`, `18:59: parameters must be an array, not an object [at functions[0].parameters]`},
+		{"function of array type", `"properties": []`, `"functions": [{"name": "f", "type": {"kind": "array", "base": "int"}, "parameters": [], "body": "arr"}]`, `18:38: a function of array type is not supported [at functions[0].type]`},
+		{"function twice", `"properties": []`, `"functions": [{"name": "f", "type": "int", "parameters": [], "body": 1}, {"name": "f", "type": "bool", "parameters": [], "body": true}]`, `18:84: function "f" is declared twice [at functions[1].name]`},
+		{"function local twice", `"edges": [`, `"functions": [{"name": "f", "type": "int", "parameters": [], "body": 1}, {"name": "f", "type": "int", "parameters": [], "body": 1}], "edges": [`, `12:86: function "f" is declared twice [at automata[0].functions[1].name]`},
+		{"functions object", `"properties": []`, `"functions": {}`, `18:15: functions must be an array, not an object [at functions]`},
+		{"local function without type", `"edges": [`, `"functions": [{"name": "f"}], "edges": [`, `12:18: a function has no "type" [at automata[0].functions[0]]`},
 		{"datatype", `"properties": []`, `"datatypes": [{"name": "d"}]`, `18:16: a datatype is not supported [at datatypes[0]]`},
 		{"properties", `"properties": []`, `"properties": {}`, `18:16: properties must be an array, not an object [at properties]`},
 		{"property without name", `"properties": []`, `"properties": [{"expression": true}]`, `18:17: a property has no "name" [at properties[0]]`},
@@ -134,9 +134,9 @@ func TestErrors(t *testing.T) {
 		{"variable like a constant", `{"name": "done"`, `{"name": "N"`, `6:12: variable "N": the name is declared twice [at variables[1].name]`},
 		{"empty name", `{"name": "done"`, `{"name": ""`, `6:12: variable has an empty name [at variables[1].name]`},
 		{"variable without name", `{"name": "done", `, `{`, `6:3: a variable has no "name" [at variables[1]]`},
-		{"transient array", `"base": "int"}, "initial-value": {`, `"base": "int"}, "transient": true, "initial-value": {`, `?`},
-		{"transient initial not constant", `"type": "bool", "initial-value": false`, `"type": "bool", "transient": true, "initial-value": {"op": "=", "left": "x", "right": 0}`, `?`},
-		{"transient initial of wrong type", `"type": "bool", "initial-value": false`, `"type": "bool", "transient": true, "initial-value": 1`, `?`},
+		{"transient array", `"base": "int"}, "initial-value": {`, `"base": "int"}, "transient": true, "initial-value": {`, `8:12: a transient variable of array type is not supported [at variables[3].name]`},
+		{"transient initial not constant", `"type": "bool", "initial-value": false`, `"type": "bool", "transient": true, "initial-value": {"op": "=", "left": "x", "right": 0}`, `6:72: variable "done": the value must be constant [at variables[1].initial-value]`},
+		{"transient initial of wrong type", `"type": "bool", "initial-value": false`, `"type": "bool", "transient": true, "initial-value": 1`, `6:72: variable "done": the value has type int where bool is needed [at variables[1].initial-value]`},
 		{"transient 1", `"type": "bool", "initial`, `"type": "bool", "transient": 1, "initial`, `6:49: transient must be true or false, not 1 [at variables[1].transient]`},
 		{"initial value below", `"initial-value": 0}`, `"initial-value": -1}`, `5:116: variable "x": the initial value is -1, outside its bounds 0 to 3 [at variables[0].initial-value]`},
 		{"initial value above", `"initial-value": 0}`, `"initial-value": {"op": "+", "left": "N", "right": 1}}`, `5:116: variable "x": the initial value is 4, outside its bounds 0 to 3 [at variables[0].initial-value]`},
@@ -175,10 +175,10 @@ func TestErrors(t *testing.T) {
 		{"location string", `{"name": "away"}`, `"away"`, `10:53: a location must be an object, not the string "away" [at automata[0].locations[1]]`},
 		{"location without name", `{"name": "away"}`, `{}`, `10:53: a location has no "name" [at automata[0].locations[1]]`},
 		{"time-progress", `{"name": "away"}`, `{"name": "away", "time-progress": {"exp": true}}`, `10:87: a time-progress condition is not supported [at automata[0].locations[1].time-progress]`},
-		{"transient value for an ordinary variable", `{"name": "away"}`, `{"name": "away", "transient-values": [{"ref": "x", "value": 1}]}`, `?`},
-		{"transient value for an unknown variable", `{"name": "away"}`, `{"name": "away", "transient-values": [{"ref": "y", "value": 1}]}`, `?`},
-		{"transient value for an element", `{"name": "away"}`, `{"name": "away", "transient-values": [{"ref": {"op": "aa", "exp": "arr", "index": 0}, "value": 1}]}`, `?`},
-		{"transient values object", `{"name": "away"}`, `{"name": "away", "transient-values": {}}`, `?`},
+		{"transient value for an ordinary variable", `{"name": "away"}`, `{"name": "away", "transient-values": [{"ref": "x", "value": 1}]}`, `10:99: automaton "truck", transient value in location "away": only transient variables have transient values [at automata[0].locations[1].transient-values[0].ref]`},
+		{"transient value for an unknown variable", `{"name": "away"}`, `{"name": "away", "transient-values": [{"ref": "y", "value": 1}]}`, `10:99: automaton "truck", transient value in location "away": only transient variables have transient values [at automata[0].locations[1].transient-values[0].ref]`},
+		{"transient value for an element", `{"name": "away"}`, `{"name": "away", "transient-values": [{"ref": {"op": "aa", "exp": "arr", "index": 0}, "value": 1}]}`, `10:99: automaton "truck", transient value in location "away": only transient variables have transient values [at automata[0].locations[1].transient-values[0].ref]`},
+		{"transient values object", `{"name": "away"}`, `{"name": "away", "transient-values": {}}`, `10:90: transient-values must be an array, not an object [at automata[0].locations[1].transient-values]`},
 		{"unknown initial location", `"initial-locations": ["home"]`, `"initial-locations": ["hoem"]`, `10:94: automaton "truck": location "hoem" is not declared (did you mean "home"?) [at automata[0].initial-locations[0]]`},
 		{"initial location number", `"initial-locations": ["home"]`, `"initial-locations": [0]`, `10:94: an initial location must be a string, not 0 [at automata[0].initial-locations[0]]`},
 		{"local variable twice", `"variables": [{"name": "load"`, `"variables": [{"name": "load", "type": "int"}, {"name": "load"`, `11:60: variable "load": the name is declared twice [at automata[0].variables[1].name]`},
@@ -193,8 +193,8 @@ func TestErrors(t *testing.T) {
 		{"edge without location", `"location": "home", "action"`, `"action"`, `13:5: an edge has no "location" [at automata[0].edges[0]]`},
 		{"edge with unknown action", `"action": "go"`, `"action": "og"`, `13:36: action "og" is not declared (did you mean "go"?) [at automata[0].edges[0].action]`},
 		{"edge action null", `"action": "go"`, `"action": null`, `13:36: an edge's action must be a string, not null [at automata[0].edges[0].action]`},
-		{"rate in an mdp", `"action": "go"`, `"rate": {"exp": 1.5}`, `?`},
-		{"rate bare", `"action": "go"`, `"rate": 1.5`, `?`},
+		{"rate in an mdp", `"action": "go"`, `"rate": {"exp": 1.5}`, `13:42: automaton "truck", edge 0, rate: an edge of a model of type mdp has no rate [at automata[0].edges[0].rate.exp]`},
+		{"rate bare", `"action": "go"`, `"rate": 1.5`, `13:34: a rate must be an object, not 1.5 [at automata[0].edges[0].rate]`},
 		{"guard without exp", `"guard": {"exp": {"op": "<", "left": "x", "right": "N"}}`, `"guard": {"op": "<", "left": "x", "right": "N"}`, `13:51: a guard has no "exp" [at automata[0].edges[0].guard]`},
 		{"guard string", `"guard": {"exp": {"op": "<", "left": "x", "right": "N"}}`, `"guard": "done"`, `13:51: a guard must be an object, not the string "done" [at automata[0].edges[0].guard]`},
 		{"no destinations", `"destinations"`, `"x-destinations"`, `13:5: an edge has no "destinations" [at automata[0].edges[0]]`},
@@ -264,19 +264,17 @@ func TestErrors(t *testing.T) {
 		{"real too large", `"left": "x", "right": "N"`, `"left": "x", "right": 1e400`, `13:93: the number 1e400 is out of the range of a double [at automata[0].edges[0].guard.exp.right]`},
 		{"constant e", `"left": "x", "right": "N"`, `"left": "x", "right": {"constant": "E"}`, `13:106: unknown mathematical constant the string "E" [at automata[0].edges[0].guard.exp.right.constant]`},
 		{"constant number", `"left": "x", "right": "N"`, `"left": "x", "right": {"constant": 3}`, `13:106: unknown mathematical constant 3 [at automata[0].edges[0].guard.exp.right.constant]`},
-		{"call of undeclared function", `"op": "<", "left": "x", "right": "N"`, `"op": "call", "function": "f", "args": []`, `?`},
-		{"call without function", `"op": "<", "left": "x", "right": "N"`, `"op": "call", "args": []`, `?`},
-		{"call without arguments", `"op": "<", "left": "x", "right": "N"`, `"op": "call", "function": "f"`, `?`},
-		{"call of number", `"op": "<", "left": "x", "right": "N"`, `"op": "call", "function": 3, "args": []`, `?`},
+		{"call of undeclared function", `"op": "<", "left": "x", "right": "N"`, `"op": "call", "function": "f", "args": []`, `13:59: automaton "truck", edge 0, guard: the function "f" is not declared [at automata[0].edges[0].guard.exp]`},
+		{"call of number", `"op": "<", "left": "x", "right": "N"`, `"op": "call", "function": 3, "args": []`, `13:86: a function's name must be a string, not 3 [at automata[0].edges[0].guard.exp.function]`},
 		{"nondet", `"op": "<", "left": "x", "right": "N"`, `"op": "nondet", "var": "v", "exp": true`, `13:66: the operator "nondet" is not supported [at automata[0].edges[0].guard.exp.op]`},
 		{"let with variables", `"op": "<", "left": "x", "right": "N"`, `"op": "let", "variables": [{"name": "v"}], "expression": true`, `13:86: a let expression with variables is not supported [at automata[0].edges[0].guard.exp.variables]`},
 		{"let without expression", `"op": "<", "left": "x", "right": "N"`, `"op": "let", "variables": []`, `13:59: the operator "let" needs "expression" [at automata[0].edges[0].guard.exp]`},
 		{"state-condition without exp", `"op": "<", "left": "x", "right": "N"`, `"op": "state-condition"`, `13:59: the operator "state-condition" needs "exp" [at automata[0].edges[0].guard.exp]`},
-		{"sin of bool", `"left": "x", "right": "N"`, `"left": {"op": "sin", "exp": "done"}, "right": "N"`, `?`},
-		{"sin of nothing", `"left": "x", "right": "N"`, `"left": {"op": "sin"}, "right": "N"`, `?`},
-		{"sin of array", `"left": "x", "right": "N"`, `"left": {"op": "sin", "exp": "arr"}, "right": "N"`, `?`},
-		{"sin as int", `"value": 1}`, `"value": {"op": "sin", "exp": "x"}}`, `?`},
-		{"unknown trigonometry", `"left": "x", "right": "N"`, `"left": {"op": "arcsin", "exp": "x"}, "right": "N"`, `?`},
+		{"sin of bool", `"left": "x", "right": "N"`, `"left": {"op": "sin", "exp": "done"}, "right": "N"`, `13:100: automaton "truck", edge 0, guard: operator sin needs a number, not bool [at automata[0].edges[0].guard.exp.left.exp]`},
+		{"sin of nothing", `"left": "x", "right": "N"`, `"left": {"op": "sin"}, "right": "N"`, `13:79: the operator "sin" needs "exp" [at automata[0].edges[0].guard.exp.left]`},
+		{"sin of array", `"left": "x", "right": "N"`, `"left": {"op": "sin", "exp": "arr"}, "right": "N"`, `13:100: automaton "truck", edge 0, guard: an operator on whole arrays is not supported [at automata[0].edges[0].guard.exp.left.exp]`},
+		{"sin as int", `"value": 1}`, `"value": {"op": "sin", "exp": "x"}}`, `15:96: automaton "truck", edge 0, assignment: a value of type real is assigned to "x" of type int [at automata[0].edges[0].destinations[0].assignments[0].value]`},
+		{"unknown trigonometry", `"left": "x", "right": "N"`, `"left": {"op": "arcsin", "exp": "x"}, "right": "N"`, `13:86: unknown operator "arcsin" [at automata[0].edges[0].guard.exp.left.op]`},
 		{"deadlock", `"op": "<", "left": "x", "right": "N"`, `"op": "deadlock"`, `13:66: the operator "deadlock" is not supported [at automata[0].edges[0].guard.exp.op]`},
 		{"F", `"op": "<", "left": "x", "right": "N"`, `"op": "F", "exp": true`, `13:66: the operator "F" is not supported [at automata[0].edges[0].guard.exp.op]`},
 		{"Pmax", `"op": "<", "left": "x", "right": "N"`, `"op": "Pmax", "exp": true`, `13:66: the operator "Pmax" is not supported [at automata[0].edges[0].guard.exp.op]`},
@@ -285,9 +283,9 @@ func TestErrors(t *testing.T) {
 		{"unknown automaton", `[{"automaton": "truck"}]`, `[{"automaton": "trcuk"}]`, `17:40: automaton "trcuk" is not declared (did you mean "truck"?) [at system.elements[0].automaton]`},
 		{"element string", `[{"automaton": "truck"}]`, `["truck"]`, `17:26: an element must be an object, not the string "truck" [at system.elements[0]]`},
 		{"element without automaton", `[{"automaton": "truck"}]`, `[{}]`, `17:26: an element has no "automaton" [at system.elements[0]]`},
-		{"input-enable of unknown action", `{"automaton": "truck"}`, `{"automaton": "truck", "input-enable": ["og"]}`, `?`},
-		{"input-enable string", `{"automaton": "truck"}`, `{"automaton": "truck", "input-enable": "go"}`, `?`},
-		{"input-enable number", `{"automaton": "truck"}`, `{"automaton": "truck", "input-enable": [1]}`, `?`},
+		{"input-enable of unknown action", `{"automaton": "truck"}`, `{"automaton": "truck", "input-enable": ["og"]}`, `17:66: action "og" is not declared (did you mean "go"?) [at system.elements[0].input-enable[0]]`},
+		{"input-enable string", `{"automaton": "truck"}`, `{"automaton": "truck", "input-enable": "go"}`, `17:65: input-enable must be an array, not the string "go" [at system.elements[0].input-enable]`},
+		{"input-enable number", `{"automaton": "truck"}`, `{"automaton": "truck", "input-enable": [1]}`, `17:66: an input-enabled action must be a string, not 1 [at system.elements[0].input-enable[0]]`},
 		{"vector too long", `["go"]`, `["go", null]`, `17:61: the synchronisation vector has 2 entries, the system has 1 elements [at system.syncs[0]]`},
 		{"vector empty", `["go"]`, `[]`, `17:61: the synchronisation vector has 0 entries, the system has 1 elements [at system.syncs[0]]`},
 		{"vector of null", `["go"]`, `[null]`, `17:61: the synchronisation vector has no participant [at system.syncs[0]]`},
@@ -303,6 +301,64 @@ func TestErrors(t *testing.T) {
 				t.Fatalf("the model has no %s", c.old)
 			}
 			_, err := build(strings.Replace(base, c.old, c.new, 1), nil)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if got := strings.TrimPrefix(err.Error(), "m.jani:"); got != c.want {
+				t.Errorf("\ngot  %s\nwant %s", got, c.want)
+			}
+			var e *Error
+			if !errors.As(err, &e) || (e.Kind == Unsupported) != strings.Contains(c.want, "is not supported") {
+				t.Errorf("%T of kind %v", err, e)
+			}
+		})
+	}
+}
+
+// Errors that take more than one change to the model.
+func TestExtensionErrors(t *testing.T) {
+	const (
+		guard = `{"op": "<", "left": "x", "right": "N"}`
+		props = `"properties": []`
+		typ   = `"mdp"`
+		label = `"action": "go"`
+		done  = `"type": "bool", "initial-value": false`
+		away  = `{"name": "away"}`
+		f     = `"functions": [{"name": "f", "type": "bool", "parameters": [{"name": "a", "type": "int"}], "body": `
+	)
+	for _, c := range []struct {
+		name  string
+		swaps []string
+		want  string
+	}{
+		{"call with too few arguments", []string{guard, `{"op": "call", "function": "f", "args": []}`, props, f + `true}]`}, `13:59: automaton "truck", edge 0, guard: the function "f" has 1 parameters, the call has 0 arguments [at automata[0].edges[0].guard.exp]`},
+		{"call with too many arguments", []string{guard, `{"op": "call", "function": "f", "args": [1, 2]}`, props, f + `true}]`}, `13:59: automaton "truck", edge 0, guard: the function "f" has 1 parameters, the call has 2 arguments [at automata[0].edges[0].guard.exp]`},
+		{"argument of wrong type", []string{guard, `{"op": "call", "function": "f", "args": ["done"]}`, props, f + `true}]`}, `13:100: automaton "truck", edge 0, guard: the value has type bool where int is needed [at automata[0].edges[0].guard.exp.args[0]]`},
+		{"argument real for int", []string{guard, `{"op": "call", "function": "f", "args": ["r"]}`, props, f + `true}]`}, `13:100: automaton "truck", edge 0, guard: the value has type real where int is needed [at automata[0].edges[0].guard.exp.args[0]]`},
+		{"argument array", []string{guard, `{"op": "call", "function": "f", "args": ["arr"]}`, props, f + `true}]`}, `13:100: automaton "truck", edge 0, guard: an array stands where a single value is needed [at automata[0].edges[0].guard.exp.args[0]]`},
+		{"body of wrong type", []string{guard, `{"op": "call", "function": "f", "args": ["x"]}`, props, f + `"a"}]`}, `18:100: automaton "truck", edge 0, guard: the value has type int where bool is needed [at functions[0].body]`},
+		{"body with unknown name", []string{guard, `{"op": "call", "function": "f", "args": ["x"]}`, props, f + `"b"}]`}, `18:100: automaton "truck", edge 0, guard: "b" is not declared [at functions[0].body]`},
+		{"body of a global function reads a local", []string{guard, `{"op": "call", "function": "f", "args": ["x"]}`, props, f + `{"op": "=", "left": "load", "right": 0}}]`}, `18:120: automaton "truck", edge 0, guard: "load" is not declared [at functions[0].body.left]`},
+		{"recursive function", []string{guard, `{"op": "call", "function": "f", "args": ["x"]}`, props, f + `{"op": "call", "function": "f", "args": ["a"]}}]`}, `18:100: automaton "truck", edge 0, guard: the function "f" calls itself, or calls nest deeper than 100 [at functions[0].body]`},
+		{"mutually recursive functions", []string{guard, `{"op": "call", "function": "f", "args": ["x"]}`, props, f + `{"op": "call", "function": "g", "args": ["a"]}},
+  {"name": "g", "type": "bool", "parameters": [{"name": "a", "type": "int"}], "body": {"op": "call", "function": "f", "args": ["a"]}}]`}, `?`},
+		{"parameter twice", []string{guard, `{"op": "call", "function": "f", "args": [1, 2]}`, props, `"functions": [{"name": "f", "type": "bool", "parameters": [{"name": "a", "type": "int"}, {"name": "a", "type": "int"}], "body": true}]`}, `18:100: parameter "a": the name is declared twice [at functions[0].parameters[1].name]`},
+		{"parameter of array type", []string{guard, `{"op": "call", "function": "f", "args": ["arr"]}`, props, `"functions": [{"name": "f", "type": "bool", "parameters": [{"name": "a", "type": {"kind": "array", "base": "int"}}], "body": true}]`}, `18:83: a parameter of array type is not supported [at functions[0].parameters[0].type]`},
+		{"result of wrong type", []string{`"value": 1}`, `"value": {"op": "call", "function": "f", "args": ["x"]}}`, props, f + `true}]`}, `18:100: automaton "truck", edge 0, assignment: the variable "x" gets a value of type bool [at functions[0].body]`},
+		{"rate in an lts", []string{typ, `"lts"`, label, `"rate": {"exp": 1}`}, `13:42: automaton "truck", edge 0, rate: an edge of a model of type lts has no rate [at automata[0].edges[0].rate.exp]`},
+		{"rate in a dtmc", []string{typ, `"dtmc"`, label, `"rate": {"exp": 1}`}, `13:42: automaton "truck", edge 0, rate: an edge of a model of type dtmc has no rate [at automata[0].edges[0].rate.exp]`},
+		{"negative rate in a ctmc", []string{typ, `"ctmc"`, label, `"rate": {"exp": -1}`}, `13:42: automaton "truck", edge 0, rate: the rate is negative [at automata[0].edges[0].rate.exp]`},
+		{"negative rate in a ctmdp", []string{typ, `"ctmdp"`, label, `"rate": {"exp": -0.5}`}, `13:42: automaton "truck", edge 0, rate: the rate is negative [at automata[0].edges[0].rate.exp]`},
+		{"rate bool in an ma", []string{typ, `"ma"`, label, `"rate": {"exp": "done"}`}, `13:42: automaton "truck", edge 0, rate: the value has type bool where real is needed [at automata[0].edges[0].rate.exp]`},
+		{"rate without exp in an ma", []string{typ, `"ma"`, label, `"rate": {}`}, `13:34: a rate has no "exp" [at automata[0].edges[0].rate]`},
+		{"transient without value in a guard", []string{done, `"type": "bool", "transient": true`, guard, `"done"`}, `13:59: automaton "truck", edge 0, guard: the transient variable "done" has no value (it needs an initial value) [at automata[0].edges[0].guard.exp]`},
+		{"transient without value in a location", []string{done, `"type": "bool", "transient": true`, away, `{"name": "away", "transient-values": [{"ref": "done", "value": true}]}`}, `10:91: the transient variable "done" without initial value is not supported [at automata[0].locations[1].transient-values[0]]`},
+		{"transient in an assignment", []string{done, `"type": "bool", "transient": true, "initial-value": false`, `{"ref": "x", "value": 1}`, `{"ref": "x", "value": {"op": "ite", "if": "done", "then": 1, "else": 0}}`}, `?`},
+		{"transient value of wrong type", []string{done, `"type": "bool", "transient": true, "initial-value": false`, away, `{"name": "away", "transient-values": [{"ref": "done", "value": 1}]}`}, `10:116: automaton "truck", transient value in location "away": the value has type int where bool is needed [at automata[0].locations[1].transient-values[0].value]`},
+		{"transient in a constant", []string{done, `"type": "bool", "transient": true, "initial-value": false`, `"type": "real", "initial-value": 0.5`, `"type": "bool", "initial-value": "done"`}, `?`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := build(swap(t, c.swaps...), nil)
 			if err == nil {
 				t.Fatal("no error")
 			}

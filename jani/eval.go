@@ -40,7 +40,9 @@ func (e *Expr) Eval(values []Value) (Const, error) {
 		return Const{e.Kind, e.Int, e.Real}, nil
 	case OpVar:
 		return e.load(e.Var, values)
-	case OpNone, OpName, OpAccess, OpArray, OpFill, OpCall:
+	case OpDeadlock:
+		return Const{}, unsupported(e.Pos, "the predicate %q, which depends on the transitions, in a start condition or as a guide of fuzzing", e.Op)
+	case OpNone, OpName, OpAccess, OpArray, OpFill, OpCall, OpInitial:
 		return Const{}, badInput(e.Pos, "an expression that is not compiled has no value")
 	}
 	a, err := e.Args[0].Eval(values)

@@ -78,10 +78,12 @@ const (
 	OpAcoth
 	OpAsech
 	OpAcsch
-	OpAccess // aa: exp, index (before resolution)
-	OpArray  // av: elements; after resolution of an array-valued part, its scalars row-major
-	OpFill   // ac: Name the index variable, Args length, body (before resolution)
-	OpCall   // call: Name the function, Args its arguments (before resolution)
+	OpAccess   // aa: exp, index (before resolution)
+	OpArray    // av: elements; after resolution of an array-valued part, its scalars row-major
+	OpFill     // ac: Name the index variable, Args length, body (before resolution)
+	OpCall     // call: Name the function, Args its arguments (before resolution)
+	OpInitial  // the state is initial (before resolution); only in conditions
+	OpDeadlock // no edge is enabled; only in conditions, and only the engine can tell
 )
 
 // Expr is a node of an expression tree. Parse leaves Kind and Var open and keeps
@@ -118,7 +120,8 @@ var opNames = [...]string{OpNone: "none", OpConst: "constant", OpName: "name", O
 	OpCot: "cot", OpSec: "sec", OpCsc: "csc", OpAsin: "asin", OpAcos: "acos", OpAtan: "atan", OpAcot: "acot",
 	OpAsec: "asec", OpAcsc: "acsc", OpSinh: "sinh", OpCosh: "cosh", OpTanh: "tanh", OpCoth: "coth", OpSech: "sech",
 	OpCsch: "csch", OpAsinh: "asinh", OpAcosh: "acosh", OpAtanh: "atanh", OpAcoth: "acoth", OpAsech: "asech",
-	OpAcsch: "acsch", OpAccess: "aa", OpArray: "av", OpFill: "ac", OpCall: "call"}
+	OpAcsch: "acsch", OpAccess: "aa", OpArray: "av", OpFill: "ac", OpCall: "call", OpInitial: "initial",
+	OpDeadlock: "deadlock"}
 
 // VarID numbers the scalar variables of a Model from 0; NoVar is none.
 type VarID int32

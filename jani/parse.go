@@ -645,7 +645,11 @@ func (p *parser) operation(v gjson.Result) *Expr {
 		function := p.name(args["function"], "a function's name")
 		e.Name = function.Name
 		p.array(args["args"], "args", func(m gjson.Result) { e.Args = append(e.Args, p.expr(m)) })
-	case "nondet", "der", "et", "dv", "initial", "deadlock", "F", "G", "U", "W", "R", "∀", "∃", "Pmin", "Pmax", "Emin", "Emax",
+	case "initial":
+		e.Op = OpInitial
+	case "deadlock":
+		e.Op = OpDeadlock
+	case "nondet", "der", "et", "dv", "F", "G", "U", "W", "R", "∀", "∃", "Pmin", "Pmax", "Emin", "Emax",
 		"Smin", "Smax", "filter":
 		p.reject(op, "the operator %q", name)
 	default:

@@ -101,7 +101,12 @@ type resolver struct {
 	// assigns: the value of an assignment is resolved, which runs while a transition is
 	// made: transient variables do not have their value in a state there.
 	assigns bool
-	base    VarID // of the first transient variable, once all variables are declared
+	// values: the value of a transient variable is resolved, which must not need another.
+	values bool
+	// model is set for conditions over states, which may ask whether a state is initial or
+	// a deadlock.
+	model *Model
+	base  VarID // of the first transient variable, once all variables are declared
 }
 
 // spend takes n nodes off what may be unrolled.
@@ -190,6 +195,14 @@ func (r resolver) resolve(e *Expr) (*Expr, error) {
 		return r.arrayFill(e)
 	case OpCall:
 		return r.call(e)
+	case OpInitial, OpDeadlock:
+		switch {
+		case r.model == nil:
+			return nil, r.fail(e.Pos, "%q stands outside a condition on states", e.Op)
+		case e.Op == OpInitial:
+			return r.model.isInitial(e.Pos), nil
+		}
+		return &Expr{Op: OpDeadlock, Kind: KindBool, Pos: e.Pos}, nil
 	}
 	t := &Expr{Op: e.Op, Pos: e.Pos, Args: make([]*Expr, len(e.Args))}
 	for i, a := range e.Args {
@@ -211,6 +224,8 @@ func (r resolver) name(e *Expr) (*Expr, error) {
 		return nil, r.fail(e.Pos, "%q is not declared", e.Name).hint("%s", DidYouMean(e.Name, r.scope.visible()))
 	case b.argument != nil:
 		return b.argument, nil
+	case b.transient && r.values:
+		return nil, unsupported(e.Pos, "%s: reading the transient variable %q", r.at, e.Name)
 	case b.transient && r.assigns && b.slot > 0:
 		return &Expr{Op: OpVar, Kind: b.kind, Var: r.base + VarID(b.slot-1), Pos: e.Pos}, nil
 	case b.transient && b.value == nil:

@@ -63,13 +63,7 @@ func (m *Model) predicate(what string, c *Condition) (*Expr, error) {
 				return nil, err
 			}
 			for i := range m.Vars {
-				lit := &Expr{Op: OpConst, Kind: KindInt, Int: int64(v[i]), Pos: s.Pos}
-				switch m.Vars[i].Kind {
-				case VarBool:
-					lit.Kind = KindBool
-				case VarReal:
-					lit.Kind, lit.Real, lit.Int = KindReal, m.Vars[i].Float(v[i]), 0
-				}
+				lit := m.Vars[i].literal(v[i], s.Pos)
 				all = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{all, equals(m, VarID(i), lit)}, Pos: s.Pos}).fold()
 			}
 			any = (&Expr{Op: OpOr, Kind: KindBool, Args: []*Expr{any, all}, Pos: c.Pos}).fold()
@@ -78,7 +72,7 @@ func (m *Model) predicate(what string, c *Condition) (*Expr, error) {
 	}
 	e := always(true)
 	if c.Exp != nil {
-		t, err := resolver{scope: m.scope, at: place{part: what}}.scalar(c.Exp, KindBool)
+		t, err := resolver{scope: m.scope, at: place{part: what}, model: m}.scalar(c.Exp, KindBool)
 		if err != nil {
 			return nil, err
 		}
@@ -96,6 +90,30 @@ func (m *Model) predicate(what string, c *Condition) (*Expr, error) {
 		e = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{e, eq}, Pos: c.Pos}).fold()
 	}
 	return e, nil
+}
+
+// isInitial returns the condition that a state is initial.
+func (m *Model) isInitial(p Pos) *Expr {
+	if m.Initial.States == nil {
+		return m.Initial.Cond
+	}
+	e := &Expr{Op: OpConst, Kind: KindBool, Int: 1, Pos: p}
+	for i, v := range m.Initial.States[0] {
+		lit := m.Vars[i].literal(v, p)
+		e = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{e, equals(m, VarID(i), lit)}, Pos: p}).fold()
+	}
+	return e
+}
+
+// literal returns v, a value of x, as an expression.
+func (x *Var) literal(v Value, p Pos) *Expr {
+	switch x.Kind {
+	case VarBool:
+		return &Expr{Op: OpConst, Kind: KindBool, Int: int64(v), Pos: p}
+	case VarReal:
+		return &Expr{Op: OpConst, Kind: KindReal, Real: x.Float(v), Pos: p}
+	}
+	return &Expr{Op: OpConst, Kind: KindInt, Int: int64(v), Pos: p}
 }
 
 // instance finds an automaton instance by name. Index, if not negative, is its place in

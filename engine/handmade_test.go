@@ -1,0 +1,147 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"fuzzsafe/engine"
+	"fuzzsafe/jani"
+)
+
+// expectedSpace is what a hand-made model says about its state space in edge mode. Unsafe
+// counts the reachable states that satisfy the model's x-unsafe.
+type expectedSpace struct {
+	States, Choices, Branches, Deadlocks, Unsafe int64
+}
+
+// Models with constructs that published benchmarks do not use, small enough to be
+// enumerated by hand.
+func TestHandmade(t *testing.T) {
+	files, err := filepath.Glob("testdata/handmade/*.jani")
+	if err != nil || len(files) < 14 {
+		t.Fatalf("%d models, error %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want struct {
+				Unsafe   string         `json:"x-unsafe"`
+				Expected *expectedSpace `json:"x-expected"`
+				Timed    *expectedSpace `json:"x-expected-without-maximal-progress"`
+			}
+			if err := json.Unmarshal(text, &want); err != nil || want.Expected == nil {
+				t.Fatalf("no expected state space, error %v", err)
+			}
+			doc, err := jani.Parse(jani.NewSource(file, text), jani.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := jani.Compile(doc, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan := &jani.Planning{}
+			if want.Unsafe != "" {
+				e, err := jani.ParseInfix("x-unsafe", want.Unsafe, nil, jani.Limits{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan.Unsafe = &jani.Condition{Exp: e}
+			}
+			task, err := m.Task(want.Unsafe, plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check := func(options engine.Options, want expectedSpace) {
+				t.Helper()
+				r, err := engine.Explore(context.Background(), task, every(t, m), options, engine.ExploreOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := expectedSpace{r.States, r.Choices, r.Branches, r.Deadlocks, unsafeStates(t, task, options)}
+				if got != want {
+					t.Errorf("states, choices, branches, deadlocks, unsafe:\ngot  %v\nwant %v", got, want)
+				}
+			}
+			check(engine.Options{Choice: engine.ByEdge}, *want.Expected)
+			timed := want.Expected
+			if want.Timed != nil {
+				timed = want.Timed
+			}
+			check(engine.Options{Choice: engine.ByEdge, NoMaximalProgress: true}, *timed)
+		})
+	}
+}
+
+// every yields the initial states of a model with few values.
+func every(t *testing.T, m *jani.Model) iter.Seq2[[]jani.Value, error] {
+	t.Helper()
+	return func(yield func([]jani.Value, error) bool) {
+		if m.Initial.States != nil {
+			for _, s := range m.Initial.States {
+				if !yield(s, nil) {
+					return
+				}
+			}
+			return
+		}
+		values := make([]jani.Value, len(m.Vars))
+		var try func(i int) bool
+		try = func(i int) bool {
+			if i == len(values) {
+				is, err := m.Initial.Cond.Eval(values)
+				return err == nil && !is.Bool() || yield(append([]jani.Value(nil), values...), err)
+			}
+			for v := m.Vars[i].Lower; v <= m.Vars[i].Upper; v++ {
+				if values[i] = jani.Value(v); !try(i + 1) {
+					return false
+				}
+			}
+			return true
+		}
+		try(0)
+	}
+}
+
+// unsafeStates counts the reachable unsafe states.
+func unsafeStates(t *testing.T, task *jani.Task, options engine.Options) (unsafe int64) {
+	t.Helper()
+	sp, err := engine.NewSpace(context.Background(), task, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for values, err := range every(t, task.Model) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sp.Intern(values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for s := engine.StateID(0); int(s) < sp.NumStates(); s++ {
+		class, err := sp.Class(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if class == engine.ClassUnsafe {
+			unsafe++
+		}
+		n, err := sp.NumActions(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if _, err := sp.Outcomes(s, i); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return unsafe
+}
