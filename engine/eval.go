@@ -23,6 +23,9 @@ type evaluator struct {
 	err *jani.Error
 	// deadlock tells whether no edge is enabled in w.
 	deadlock func() bool
+	// negatives counts the remainders with a negative operand, whose sign the
+	// specification leaves open.
+	negatives int64
 }
 
 func (e *evaluator) fail(p jani.Pos, format string, args ...any) {
@@ -374,6 +377,9 @@ func (c *exprCompiler) int(e *jani.Expr) intFunc {
 			if y == 0 {
 				ev.fail(e.Pos, "%d %% 0 is not defined", x)
 				return 0
+			}
+			if x < 0 || y < 0 {
+				ev.negatives++
 			}
 			if y == -1 {
 				return 0 // also for the least integer, where the quotient overflows

@@ -28,7 +28,9 @@ type Exploration struct {
 	Expanded      int64
 	PackedBytes   int64 // memory of states and their hash table
 	Elapsed       time.Duration
-	Complete      bool // false if a limit or an error ended the enumeration
+	// NegativeRemainders is as in Stats.
+	NegativeRemainders int64
+	Complete           bool // false if a limit or an error ended the enumeration
 }
 
 // Explore enumerates the states that are reachable from the initial ones, breadth
@@ -43,7 +45,7 @@ func Explore(ctx context.Context, task *jani.Task, initial iter.Seq2[[]jani.Valu
 	var r Exploration
 	finish := func(err error) (Exploration, error) {
 		r.States = int64(sp.states.count)
-		r.PackedBytes = sp.states.bytes()
+		r.PackedBytes, r.NegativeRemainders = sp.states.bytes(), sp.work.negatives
 		r.Elapsed = time.Since(start)
 		r.Complete = err == nil
 		return r, err

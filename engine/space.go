@@ -102,6 +102,9 @@ type Stats struct {
 	// the label that the policy chose; the first was taken.
 	Ambiguous   int64
 	PackedBytes int64 // memory of stored states and their hash table
+	// NegativeRemainders counts the evaluations of % with a negative operand: the
+	// specification does not say which sign the result has; here it is the dividend's.
+	NegativeRemainders int64
 }
 
 // NewSpace compiles the transition generator of a task. The context ends the work of
@@ -166,6 +169,7 @@ func (sp *Space) Stats() Stats {
 	s := sp.stats
 	s.States = int64(sp.states.count)
 	s.PackedBytes = sp.states.bytes()
+	s.NegativeRemainders = sp.work.negatives
 	return s
 }
 

@@ -227,6 +227,7 @@ func (s *session) check() error {
 		s.bar.status("deciding: %d of %d states, %d not safe", i+1, len(list), sum.Unsafe)
 	}
 	s.bar.clear()
+	s.warnRemainders(sp.Stats().NegativeRemainders)
 	sum.Schema, sum.Model, sum.Options = "fuzzsafe.check/1", s.modelReport(), s.optionsReport()
 	sum.Solver, sum.Radius = solver, radius.String()
 	sum.Pairs, sum.Stored, sum.Seconds = decider.Stats().Pairs, sp.Stats().States, time.Since(start).Seconds()

@@ -73,6 +73,7 @@ func (s *session) explore() error {
 		},
 	})
 	s.bar.clear()
+	s.warnRemainders(x.NegativeRemainders)
 	if x.States > 0 || limitOf(err) != nil {
 		r := exploreReport{
 			Schema: "fuzzsafe.explore/1", Model: s.modelReport(), Options: s.optionsReport(), Mode: mode,

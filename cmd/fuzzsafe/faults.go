@@ -103,6 +103,7 @@ func (s *session) faults() error {
 		s.bar.status("faults: %d of %d paths, %d distinct faults", done, len(unsafe), faults)
 	})
 	s.bar.clear()
+	s.warnRemainders(sp.Stats().NegativeRemainders)
 	if failure == nil {
 		failure = err
 	}

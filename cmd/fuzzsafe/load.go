@@ -35,6 +35,8 @@ func commonFlags(more ...cli.Flag) []cli.Flag {
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of all random choices"},
 		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines; results do not depend on it (default: all cores)"},
 		&cli.DurationFlag{Name: "time-limit", Usage: "end the analysis after `DURATION`, e.g. 60s; default: none"},
+		&cli.IntFlag{Name: "max-depth", Usage: "refuse JSON and expressions that nest deeper than `N` (default: 1000)"},
+		&cli.IntFlag{Name: "max-file-size", Usage: "refuse input files of more than `N` bytes (default: 536870912)"},
 		&cli.StringFlag{Name: "memory-limit", Usage: "end the analysis at `SIZE` of resident memory, e.g. 4GiB, or off (default: three quarters of the machine's)"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON only"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "no progress and no warnings"},
@@ -88,6 +90,10 @@ func (env *environment) open(c *cli.Context, needUnsafe bool) (*session, error) 
 	}
 	if s.options.Choice, err = engine.ParseChoiceMode(c.String("choice")); err != nil {
 		return nil, usage("--choice: %v", err)
+	}
+	s.limits = jani.Limits{MaxDepth: c.Int("max-depth"), MaxBytes: c.Int("max-file-size")}
+	if s.limits.MaxDepth < 0 || s.limits.MaxBytes < 0 {
+		return nil, usage("--max-depth and --max-file-size are positive")
 	}
 	s.options.Unfiltered = c.Bool("unfiltered")
 	if s.options.Limits.MaxResident, err = memoryLimit(c.String("memory-limit")); err != nil {
@@ -370,6 +376,13 @@ func (s *session) warnings(list []jani.Warning) {
 		case i == most:
 			s.bar.line("warning: … and %d more; --verbose shows all", len(list)-most)
 		}
+	}
+}
+
+// warnRemainders warns about remainders with negative operands, once.
+func (s *session) warnRemainders(n int64) {
+	if n > 0 && !s.flags.Bool("quiet") {
+		s.bar.line("warning: the operator %% was applied to negative operands %d times; its result has the sign of the dividend, which the specification leaves open", n)
 	}
 }
 

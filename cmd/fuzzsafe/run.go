@@ -75,6 +75,7 @@ func (s *session) run() error {
 		failure = err
 	}
 	s.bar.clear()
+	s.warnRemainders(sp.Stats().NegativeRemainders)
 	s.env.found = len(unsafe) > 0
 	r := runReport{
 		Schema: "fuzzsafe.run/1", Model: s.modelReport(), Options: s.optionsReport(), Fuzz: report, Faults: analysis.Faults,
