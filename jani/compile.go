@@ -250,6 +250,7 @@ func (c *compiler) variable(v Variable, in, outer *scope, prefix string, instanc
 		if v.Type.Kind == KindArray {
 			return unsupported(v.Pos, "a transient variable of array type")
 		}
+		b.x = &x
 		if v.Initial != nil {
 			t, err := r.constant(v.Initial, scalarType.Kind)
 			if err != nil {
@@ -459,6 +460,11 @@ func (c *compiler) transientValues() error {
 				if err != nil {
 					return err
 				}
+				if t.Op == OpConst {
+					if _, wrong := constValue(b.x, t); wrong != "" {
+						return r.fail(a.Value.Pos, "the variable %q gets %s", b.x.Name, wrong)
+					}
+				}
 				part := &c.model.Parts[i]
 				if c.model.Vars[part.Location].Upper > 0 {
 					if b.value == nil {
@@ -644,8 +650,17 @@ func (r resolver) assignment(c *compiler, a Assignment) ([]ModelAssignment, erro
 	if err != nil {
 		return nil, err
 	}
-	if target == nil {
-		return nil, nil // a transient variable: nothing reads it before it is reset
+	if target == nil { // a transient variable: nothing reads it before it is reset
+		b, _ := r.scope.lookup(a.Ref.Name)
+		if value.Kind != b.kind && !(b.kind == KindReal && value.Kind == KindInt) {
+			return nil, r.fail(a.Value.Pos, "a value of type %s is assigned to %q of type %s", value.Kind, b.x.Name, b.kind)
+		}
+		if value.Op == OpConst {
+			if _, wrong := constValue(b.x, value); wrong != "" {
+				return nil, r.fail(value.Pos, "the variable %q gets %s", b.x.Name, wrong)
+			}
+		}
+		return nil, nil
 	}
 	targets, values := []*Expr{target}, []*Expr{value}
 	switch {

@@ -333,7 +333,7 @@ func TestWholeArraysAreLimited(t *testing.T) {
 	mustBuild(t, large) // elements are no whole arrays
 	const swapped = `{"ref": "arr", "value": "arr"}, `
 	_, err := build(strings.Replace(large, `"assignments": [`, `"assignments": [`+strings.Repeat(swapped, 4), 1), nil)
-	if err == nil || !strings.Contains(err.Error(), "array constructors and whole arrays are unrolled to more than 2097152 expressions") {
+	if err == nil || !strings.Contains(err.Error(), "array constructors, whole arrays and function calls are unrolled to more than 2097152 expressions") {
 		t.Errorf("error %v", err)
 	}
 }

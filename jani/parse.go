@@ -642,6 +642,12 @@ func (p *parser) operation(v gjson.Result) *Expr {
 		}
 	case "call":
 		e.Op = OpCall
+		for _, key := range [...]string{"function", "args"} {
+			if !args[key].Exists() {
+				p.fail(v, "the operator \"call\" needs %q", key)
+				return e
+			}
+		}
 		function := p.name(args["function"], "a function's name")
 		e.Name = function.Name
 		p.array(args["args"], "args", func(m gjson.Result) { e.Args = append(e.Args, p.expr(m)) })

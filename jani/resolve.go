@@ -26,6 +26,7 @@ type binding struct {
 
 	argument  *Expr // of a parameter: the typed argument of the call
 	transient bool
+	x         *Var  // of a transient variable: its type
 	value     *Expr // of a transient variable: its value in a state, nil if it has none
 	slot      int   // of a transient variable that assignments read: 1 + index in Model.Transients
 }
@@ -115,7 +116,7 @@ func (r *resolver) spend(p Pos, n int) error {
 		r.left = new(maxUnrolled)
 	}
 	if *r.left -= n; *r.left < 0 {
-		return r.fail(p, "array constructors and whole arrays are unrolled to more than %d expressions", maxUnrolled)
+		return r.fail(p, "array constructors, whole arrays and function calls are unrolled to more than %d expressions", maxUnrolled)
 	}
 	return nil
 }
@@ -259,9 +260,6 @@ func (r resolver) call(e *Expr) (*Expr, error) {
 	if r.calls++; r.calls > maxCalls {
 		return nil, r.fail(e.Pos, "the function %q calls itself, or calls nest deeper than %d", e.Name, maxCalls)
 	}
-	if err := r.spend(e.Pos, 1); err != nil {
-		return nil, err
-	}
 	inner := r
 	inner.scope = newScope(declared)
 	for i, x := range f.Parameters {
@@ -272,11 +270,41 @@ func (r resolver) call(e *Expr) (*Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := declare(inner.scope, x.Name, binding{pos: x.Pos, argument: t}, "parameter"); err != nil {
+		if err := declare(inner.scope, x.Name, binding{pos: x.Pos, argument: asKind(t, x.Type.Kind)}, "parameter"); err != nil {
 			return nil, err
 		}
 	}
-	return inner.scalar(f.Body, f.Type.Kind)
+	t, err := inner.scalar(f.Body, f.Type.Kind)
+	if err != nil {
+		return nil, err
+	}
+	// An argument that the body names several times is there several times: calls in
+	// arguments of calls can make a short text very large.
+	if err := r.spend(e.Pos, t.size(maxUnrolled)); err != nil {
+		return nil, err
+	}
+	return asKind(t, f.Type.Kind), nil
+}
+
+// size returns the number of nodes of e as a tree, or something above limit.
+func (e *Expr) size(limit int) int {
+	n := 1
+	for _, a := range e.Args {
+		if n > limit {
+			break
+		}
+		n += a.size(limit - n)
+	}
+	return n
+}
+
+// asKind returns e, an int where a real is declared being made one.
+func asKind(e *Expr, kind Kind) *Expr {
+	if kind != KindReal || e.Kind != KindInt {
+		return e
+	}
+	zero := &Expr{Op: OpConst, Kind: KindReal, Pos: e.Pos}
+	return (&Expr{Op: OpAdd, Kind: KindReal, Args: []*Expr{e, zero}, Pos: e.Pos}).fold()
 }
 
 // arrayOf returns the array of the variables of b.
