@@ -24,6 +24,7 @@ func Compile(doc *Document, constants map[string]*Expr) (*Model, error) {
 	c := compiler{doc: doc, model: &Model{Name: doc.Name, Type: doc.Type, Silent: NoAction, Race: NoAction}, root: newScope(nil), left: maxUnrolled}
 	c.model.Warnings = append(c.model.Warnings, doc.Warnings...)
 	for _, step := range []func() error{
+		func() error { return functions(c.root, c.doc.Functions) },
 		func() error { return c.constants(constants) },
 		c.actions,
 		c.globals,
@@ -222,9 +223,6 @@ func functions(s *scope, list []Function) error {
 }
 
 func (c *compiler) globals() error {
-	if err := functions(c.root, c.doc.Functions); err != nil {
-		return err
-	}
 	for _, v := range c.doc.Variables {
 		if err := c.variable(v, c.root, c.root, "", -1); err != nil {
 			return err
@@ -481,9 +479,34 @@ func (c *compiler) transientValues() error {
 	return nil
 }
 
+// checkFunctions checks the bodies of functions for any arguments, whether they are called
+// or not.
+func (c *compiler) checkFunctions(s *scope, list []Function) error {
+	for i := range list {
+		f := &list[i]
+		r := c.resolver(newScope(s), place{part: fmt.Sprintf("function %q", f.Name)})
+		for _, x := range f.Parameters {
+			any := &Expr{Op: OpVar, Kind: x.Type.Kind, Var: NoVar, Pos: x.Pos}
+			if err := declare(r.scope, x.Name, binding{pos: x.Pos, argument: any}, "parameter"); err != nil {
+				return err
+			}
+		}
+		if _, err := r.scalar(f.Body, f.Type.Kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // edges compiles the edges of all instances.
 func (c *compiler) edges() error {
+	if err := c.checkFunctions(c.root, c.doc.Functions); err != nil {
+		return err
+	}
 	for i, at := range c.places {
+		if err := c.checkFunctions(c.locals[i], at.automaton.Functions); err != nil {
+			return err
+		}
 		part := &c.model.Parts[i]
 		for k, e := range at.automaton.Edges {
 			edge, err := c.edge(at.automaton, e, k, c.locals[i], at.find)

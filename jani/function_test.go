@@ -56,3 +56,47 @@ func TestFunctionsDoNotExplode(t *testing.T) {
 		}
 	}
 }
+
+// A function that is never called is checked all the same.
+func TestUncalledFunctions(t *testing.T) {
+	for body, want := range map[string]string{
+		`"b"`: `function "f": "b" is not declared`,
+		`{"op": "call", "function": "f", "args": ["a"]}`: "calls itself",
+		`true`: "the value has type bool where int is needed",
+	} {
+		doc, err := Parse(NewSource("m", []byte(functionModel(
+			`{"name": "f", "type": "int", "parameters": [{"name": "a", "type": "int"}], "body": `+body+`}`, `true`))), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = Compile(doc, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", body, err, want)
+		}
+	}
+}
+
+// Arrays are compared and chosen element by element.
+func TestWholeArrays(t *testing.T) {
+	list := func(x string) string { return `{"op": "av", "elements": [` + x + `]}` }
+	for guard, want := range map[string]string{
+		`{"op": "=", "left": ` + list(`1, 2`) + `, "right": ` + list(`1, 2`) + `}`:                                                         "",
+		`{"op": "≠", "left": ` + list(`1, 2`) + `, "right": ` + list(`1, 3`) + `}`:                                                         "",
+		`{"op": "≠", "left": ` + list(`1, "x"`) + `, "right": ` + list(`"x", 3`) + `}`:                                                     "",
+		`{"op": "=", "left": ` + list(`1, 2`) + `, "right": ` + list(`1`) + `}`:                                                            "= has arrays of shapes [2] and [1]",
+		`{"op": "=", "left": ` + list(`1`) + `, "right": ` + list(`true`) + `}`:                                                            "= compares int with bool",
+		`{"op": "<", "left": ` + list(`1`) + `, "right": ` + list(`2`) + `}`:                                                               "an operator on whole arrays is not supported",
+		`{"op": "=", "left": {"op": "ite", "if": true, "then": ` + list(`1`) + `, "else": ` + list(`2`) + `}, "right": ` + list(`1`) + `}`: "",
+	} {
+		doc, err := Parse(NewSource("m", []byte(functionModel("", guard))), Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Compile(doc, nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", guard, err, want)
+		}
+		if want == "" && err == nil && !strings.Contains(guard, `"x"`) && m.Parts[0].Edges[0].Guard != nil {
+			t.Errorf("%s is not true", guard)
+		}
+	}
+}

@@ -212,10 +212,53 @@ func (r resolver) resolve(e *Expr) (*Expr, error) {
 			return nil, err
 		}
 	}
+	if whole, err := r.elementwise(t); whole != nil || err != nil {
+		return whole, err
+	}
 	if err := r.check(t); err != nil {
 		return nil, err
 	}
 	return t.fold(), nil
+}
+
+// elementwise resolves = and ≠ of two arrays and ite with array branches to the same over
+// their elements. It returns nil if t is none of these.
+func (r resolver) elementwise(t *Expr) (*Expr, error) {
+	var a, b *Expr
+	switch {
+	case (t.Op == OpEq || t.Op == OpNe) && t.Args[0].Op == OpArray && t.Args[1].Op == OpArray:
+		a, b = t.Args[0], t.Args[1]
+	case t.Op == OpIte && t.Args[1].Op == OpArray && t.Args[2].Op == OpArray:
+		a, b = t.Args[1], t.Args[2]
+	default:
+		return nil, nil
+	}
+	if !sameShape(a.Dims, b.Dims) {
+		return nil, r.fail(t.Pos, "%s has arrays of shapes %v and %v", t.Op, a.Dims, b.Dims)
+	}
+	if err := r.spend(t.Pos, len(a.Args)); err != nil {
+		return nil, err
+	}
+	all := &Expr{Op: OpConst, Kind: KindBool, Int: 1, Pos: t.Pos}
+	array := &Expr{Op: OpArray, Kind: KindArray, Dims: a.Dims, Pos: t.Pos}
+	for i := range a.Args {
+		one := &Expr{Op: OpEq, Pos: t.Pos, Args: []*Expr{a.Args[i], b.Args[i]}}
+		if t.Op == OpIte {
+			one = &Expr{Op: OpIte, Pos: t.Pos, Args: []*Expr{t.Args[0], a.Args[i], b.Args[i]}}
+		}
+		if err := r.check(one); err != nil {
+			return nil, err
+		}
+		array.Args = append(array.Args, one.fold())
+		all = (&Expr{Op: OpAnd, Kind: KindBool, Pos: t.Pos, Args: []*Expr{all, array.Args[i]}}).fold()
+	}
+	switch t.Op {
+	case OpIte:
+		return array, nil
+	case OpEq:
+		return all, nil
+	}
+	return (&Expr{Op: OpNot, Kind: KindBool, Args: []*Expr{all}, Pos: t.Pos}).fold(), nil
 }
 
 func (r resolver) name(e *Expr) (*Expr, error) {
