@@ -486,6 +486,9 @@ func (c *compiler) checkFunctions(s *scope, list []Function) error {
 		f := &list[i]
 		r := c.resolver(newScope(s), place{part: fmt.Sprintf("function %q", f.Name)})
 		for _, x := range f.Parameters {
+			if x.Type.Kind == KindArray {
+				return unsupported(x.Type.Pos, "a parameter of array type")
+			}
 			any := &Expr{Op: OpVar, Kind: x.Type.Kind, Var: NoVar, Pos: x.Pos}
 			if err := declare(r.scope, x.Name, binding{pos: x.Pos, argument: any}, "parameter"); err != nil {
 				return err

@@ -75,6 +75,18 @@ func TestUncalledFunctions(t *testing.T) {
 	}
 }
 
+// An array parameter is rejected by name, whatever the body does with it.
+func TestArrayParameter(t *testing.T) {
+	doc, err := Parse(NewSource("m", []byte(functionModel(`{"name": "f", "type": "int", "parameters": [
+		{"name": "a", "type": {"kind": "array", "base": "int"}}], "body": {"op": "aa", "exp": "a", "index": 0}}`, `true`))), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Compile(doc, nil); err == nil || !strings.Contains(err.Error(), "m:4:25: a parameter of array type is not supported") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Arrays are compared and chosen element by element.
 func TestWholeArrays(t *testing.T) {
 	list := func(x string) string { return `{"op": "av", "elements": [` + x + `]}` }
