@@ -59,6 +59,9 @@ func (c *exprCompiler) bounds(e *jani.Expr) (lo, hi int64, mayFail bool) {
 	case jani.OpBound:
 		alo, ahi, fail := c.bounds(e.Args[0])
 		return max(alo, 0), min(ahi, int64(e.Len)-1), fail || alo < 0 || ahi >= int64(e.Len)
+	case jani.OpAssert:
+		lo, hi, mayFail = c.bounds(e.Args[1])
+		return lo, hi, mayFail || !c.holds(e.Args[0])
 	case jani.OpIte:
 		alo, ahi, f1 := c.bounds(e.Args[1])
 		blo, bhi, f2 := c.bounds(e.Args[2])
@@ -120,6 +123,8 @@ func (c *exprCompiler) mayFail(e *jani.Expr) bool {
 	switch e.Op {
 	case jani.OpConst, jani.OpVar:
 		return false
+	case jani.OpAssert:
+		return c.mayFail(e.Args[1]) || !c.holds(e.Args[0])
 	case jani.OpAdd, jani.OpSub, jani.OpMul, jani.OpDiv, jani.OpPow, jani.OpLog:
 		return true // the result may leave the finite reals
 	}
@@ -132,6 +137,37 @@ func (c *exprCompiler) mayFail(e *jani.Expr) bool {
 		}
 	}
 	return false
+}
+
+// holds reports whether the condition of a check is certain to hold: its parts are
+// comparisons of an int with a bound, or of a value with itself.
+func (c *exprCompiler) holds(e *jani.Expr) bool {
+	switch e.Op {
+	case jani.OpAnd:
+		return c.holds(e.Args[0]) && c.holds(e.Args[1])
+	case jani.OpEq:
+		return e.Args[0] == e.Args[1] && !c.mayFail(e.Args[0])
+	case jani.OpGe, jani.OpLe:
+		if e.Args[0].Kind != jani.KindInt || e.Args[1].Op != jani.OpConst {
+			return false
+		}
+		lo, hi, fail := c.bounds(e.Args[0])
+		return !fail && (e.Op == jani.OpGe && lo >= e.Args[1].Int || e.Op == jani.OpLe && hi <= e.Args[1].Int)
+	}
+	return false
+}
+
+// check compiles the condition of an OpAssert to a function that fails if it does not hold.
+func (c *exprCompiler) check(e *jani.Expr) func(*evaluator) {
+	if c.holds(e.Args[0]) {
+		return func(*evaluator) {}
+	}
+	ok := c.bool(e.Args[0])
+	return func(ev *evaluator) {
+		if !ok(ev) {
+			ev.fail(e.Pos, "%s", e.Name)
+		}
+	}
 }
 
 func addInt(a, b int64) (int64, bool) {
@@ -200,6 +236,8 @@ func (c *exprCompiler) addLinear(l *linear, e *jani.Expr, factor int64) bool {
 		l.terms = append(l.terms, linearTerm{f.word, f.shift, f.mask, factor})
 	case jani.OpAdd:
 		return c.addLinear(l, e.Args[0], factor) && c.addLinear(l, e.Args[1], factor)
+	case jani.OpAssert: // cannot fail, see linear
+		return c.addLinear(l, e.Args[1], factor)
 	case jani.OpSub:
 		return c.addLinear(l, e.Args[0], factor) && c.addLinear(l, e.Args[1], -factor)
 	case jani.OpNeg:
@@ -242,6 +280,12 @@ func (c *exprCompiler) bool(e *jani.Expr) boolFunc {
 	case jani.OpImplies:
 		a, b := c.bool(e.Args[0]), c.bool(e.Args[1])
 		return func(e *evaluator) bool { return !a(e) || b(e) }
+	case jani.OpAssert:
+		check, a := c.check(e), c.bool(e.Args[1])
+		return func(e *evaluator) bool {
+			check(e)
+			return a(e)
+		}
 	case jani.OpIte:
 		a, b, d := c.bool(e.Args[0]), c.bool(e.Args[1]), c.bool(e.Args[2])
 		return func(e *evaluator) bool {
@@ -398,6 +442,12 @@ func (c *exprCompiler) int(e *jani.Expr) intFunc {
 			}
 			return x
 		}
+	case jani.OpAssert:
+		check, a := c.check(e), c.int(e.Args[1])
+		return func(e *evaluator) int64 {
+			check(e)
+			return a(e)
+		}
 	case jani.OpIte:
 		a, b, d := c.bool(e.Args[0]), c.int(e.Args[1]), c.int(e.Args[2])
 		return func(e *evaluator) int64 {
@@ -488,6 +538,12 @@ func (c *exprCompiler) real(e *jani.Expr) realFunc {
 	case jani.OpAbs:
 		a := c.real(e.Args[0])
 		return func(e *evaluator) float64 { return math.Abs(a(e)) }
+	case jani.OpAssert:
+		check, a := c.check(e), c.real(e.Args[1])
+		return func(e *evaluator) float64 {
+			check(e)
+			return a(e)
+		}
 	case jani.OpIte:
 		a, b, d := c.bool(e.Args[0]), c.real(e.Args[1]), c.real(e.Args[2])
 		return func(e *evaluator) float64 {

@@ -311,7 +311,7 @@ func (c *exprCompiler) edge(instance int, e *jani.ModelEdge, contended map[jani.
 
 // transient reports whether e mentions a transient variable.
 func (c *exprCompiler) transient(e *jani.Expr) bool {
-	if e.Op == jani.OpVar && int(e.Var) >= len(c.model.Vars) {
+	if (e.Op == jani.OpVar || e.Op == jani.OpElem) && int(e.Var) >= len(c.model.Vars) {
 		return true
 	}
 	for _, a := range e.Args {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"fuzzsafe/engine"
@@ -13,7 +14,8 @@ import (
 )
 
 // expectedSpace is what a hand-made model says about its state space in edge mode. Unsafe
-// counts the reachable states that satisfy the model's x-unsafe.
+// counts the reachable states that satisfy the model's x-unsafe, or the first of its
+// properties.
 type expectedSpace struct {
 	States, Choices, Branches, Deadlocks, Unsafe int64
 }
@@ -22,7 +24,7 @@ type expectedSpace struct {
 // enumerated by hand.
 func TestHandmade(t *testing.T) {
 	files, err := filepath.Glob("testdata/handmade/*.jani")
-	if err != nil || len(files) < 17 {
+	if err != nil || len(files) < 20 {
 		t.Fatalf("%d models, error %v", len(files), err)
 	}
 	for _, file := range files {
@@ -48,6 +50,11 @@ func TestHandmade(t *testing.T) {
 				t.Fatal(err)
 			}
 			plan := &jani.Planning{}
+			if len(doc.Properties) > 0 {
+				if plan, _, err = doc.Properties[0].Planning(nil, jani.Limits{}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if want.Unsafe != "" {
 				e, err := jani.ParseInfix("x-unsafe", want.Unsafe, nil, jani.Limits{})
 				if err != nil {
@@ -76,6 +83,45 @@ func TestHandmade(t *testing.T) {
 				timed = want.Timed
 			}
 			check(engine.Options{Choice: engine.ByEdge, NoMaximalProgress: true}, *timed)
+		})
+	}
+}
+
+// Models in which a state fails: the enumeration ends with the error that the model names,
+// and the interpreter finds an error in the same states.
+func TestFailing(t *testing.T) {
+	files, err := filepath.Glob("testdata/failing/*.jani")
+	if err != nil || len(files) < 7 {
+		t.Fatalf("%d models, error %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want struct {
+				Error string `json:"x-error"`
+			}
+			if err := json.Unmarshal(text, &want); err != nil || want.Error == "" {
+				t.Fatalf("no expected error, error %v", err)
+			}
+			src := jani.NewSource(file, text)
+			doc, err := jani.Parse(src, jani.Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := jani.Compile(doc, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = engine.Explore(context.Background(), &jani.Task{Model: m}, every(t, m), engine.Options{}, engine.ExploreOptions{})
+			if err == nil || !strings.Contains(err.Error(), want.Error) {
+				t.Errorf("\ngot  %v\nwant %s", err, want.Error)
+			}
+			if failed := agree(t, src, nil, 10); failed == 0 {
+				t.Error("no state ends in an error")
+			}
 		})
 	}
 }

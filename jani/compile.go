@@ -29,6 +29,7 @@ func Compile(doc *Document, constants map[string]*Expr) (*Model, error) {
 		c.actions,
 		c.globals,
 		c.instances,
+		c.transientSettings,
 		c.transientValues,
 		c.edges,
 		c.vectors,
@@ -62,12 +63,14 @@ type compiler struct {
 	root  *scope
 	// inits are the resolved initial values, nil for variables without one, and
 	// starts the initial locations per instance.
-	inits  []*Expr
-	starts [][]Value
-	locals []*scope // per instance
-	places []instancePlace
-	read   map[string]bool // names that assignments and functions read, nil if not collected yet
-	left   int             // of maxUnrolled
+	inits      []*Expr
+	starts     [][]Value
+	locals     []*scope // per instance
+	places     []instancePlace
+	read       map[string]bool // names that assignments and functions read, nil if not collected yet
+	transients []*transientVar
+	settled    bool // the settings of transients are known
+	left       int  // of maxUnrolled
 }
 
 func (c *compiler) resolver(s *scope, at place) resolver {
@@ -111,66 +114,65 @@ func (c *compiler) constants(given map[string]*Expr) error {
 		case user != nil:
 			value = user
 		}
-		if k.Type.Kind == KindArray {
-			return unsupported(k.Type.Pos, "a constant of array type")
-		}
-		t, err := r.constant(value, k.Type.Kind)
+		x, depth, err := r.scalarType(k.Type)
 		if err != nil {
 			return err
 		}
-		var x Var
-		if err := c.bounds(&x, k.Type, r); err != nil {
+		values, dims, err := r.literals(value, x.kind(), depth)
+		if err != nil {
 			return err
 		}
-		if _, wrong := constValue(&x, t); wrong != "" {
-			return r.fail(value.Pos, "its value is %s", wrong)
+		for _, t := range values {
+			if _, wrong := constValue(&x, t); wrong != "" {
+				return r.fail(value.Pos, "its value is %s", wrong)
+			}
 		}
-		if err := declare(c.root, k.Name, binding{pos: k.Pos, kind: t.Kind, constant: t}, "constant"); err != nil {
+		b := binding{pos: k.Pos, kind: x.kind(), constant: values[0]}
+		if depth > 0 {
+			b.constant = &Expr{Op: OpArray, Kind: KindArray, Dims: dims, Args: values}
+		}
+		if err := declare(c.root, k.Name, b, "constant"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// bounds fills the kind and the bounds of x from a scalar type.
-func (c *compiler) bounds(x *Var, t TypeDecl, r resolver) error {
-	limit := func(e *Expr, open *Expr) (*Expr, error) {
-		if e == nil {
-			return open, nil
+// scalarType returns a variable of the type t, or of the elements of the array type t with
+// its number of dimensions.
+func (r resolver) scalarType(t TypeDecl) (x Var, depth int, err error) {
+	for ; t.Kind == KindArray; t = *t.Elem {
+		depth++
+	}
+	limit := func(e *Expr, open *Expr) *Expr {
+		if e == nil || err != nil {
+			return open
 		}
-		return r.constant(e, t.Kind)
+		e, err = r.constant(e, t.Kind)
+		if err != nil {
+			return open
+		}
+		return e
 	}
 	switch t.Kind {
 	case KindBool:
 		x.Kind, x.Lower, x.Upper = VarBool, 0, 1
 	case KindInt:
 		x.Kind = VarInt
-		lo, err := limit(t.Lower, &Expr{Int: math.MinInt64})
-		if err != nil {
-			return err
-		}
-		hi, err := limit(t.Upper, &Expr{Int: math.MaxInt64})
-		if err != nil {
-			return err
-		}
-		if x.Lower, x.Upper = lo.Int, hi.Int; lo.Int > hi.Int {
-			return r.fail(t.Pos, "its type %s is empty", x.Range())
+		x.Lower = limit(t.Lower, &Expr{Int: math.MinInt64}).Int
+		x.Upper = limit(t.Upper, &Expr{Int: math.MaxInt64}).Int
+		if err == nil && x.Lower > x.Upper {
+			err = r.fail(t.Pos, "its type %s is empty", x.Range())
 		}
 	case KindReal:
 		x.Kind = VarReal
-		lo, err := limit(t.Lower, &Expr{Real: math.Inf(-1)})
-		if err != nil {
-			return err
-		}
-		hi, err := limit(t.Upper, &Expr{Real: math.Inf(1)})
-		if err != nil {
-			return err
-		}
-		if x.RealLower, x.RealUpper = lo.Real, hi.Real; !(lo.Real <= hi.Real) {
-			return r.fail(t.Pos, "its type %g to %g is empty", lo.Real, hi.Real)
+		x.RealLower = limit(t.Lower, &Expr{Real: math.Inf(-1)}).Real
+		x.RealUpper = limit(t.Upper, &Expr{Real: math.Inf(1)}).Real
+		if err == nil && !(x.RealLower <= x.RealUpper) {
+			err = r.fail(t.Pos, "its type %g to %g is empty", x.RealLower, x.RealUpper)
 		}
 	}
-	return nil
+	return x, depth, err
 }
 
 func (c *compiler) actions() error {
@@ -214,9 +216,6 @@ func functions(s *scope, list []Function) error {
 		if s.functions[f.Name] != nil {
 			return badInput(f.Pos, "function %q is declared twice", f.Name)
 		}
-		if f.Type.Kind == KindArray {
-			return unsupported(f.Type.Pos, "a function of array type")
-		}
 		s.functions[f.Name] = f
 	}
 	return nil
@@ -235,113 +234,38 @@ func (c *compiler) globals() error {
 // resolved in the scope outer.
 func (c *compiler) variable(v Variable, in, outer *scope, prefix string, instance int) error {
 	r := c.resolver(outer, place{part: fmt.Sprintf("variable %q", prefix+v.Name)})
-	x := Var{Name: prefix + v.Name, Instance: instance, Pos: v.Pos}
-	scalarType := v.Type
-	for scalarType.Kind == KindArray {
-		scalarType = *scalarType.Elem
-	}
-	if err := c.bounds(&x, scalarType, r); err != nil {
+	x, depth, err := r.scalarType(v.Type)
+	if err != nil {
 		return err
 	}
-	b := binding{pos: v.Pos, kind: scalarType.Kind, first: VarID(len(c.model.Vars)), transient: v.Transient}
-	if v.Transient {
-		if v.Type.Kind == KindArray {
-			return unsupported(v.Pos, "a transient variable of array type")
-		}
-		b.x = &x
-		if v.Initial != nil {
-			t, err := r.constant(v.Initial, scalarType.Kind)
-			if err != nil {
-				return err
-			}
-			init, wrong := constValue(&x, t)
-			if wrong != "" {
-				return r.fail(v.Initial.Pos, "the initial value is %s", wrong)
-			}
-			b.value = t
-			if c.readInAssignments(v.Name) {
-				c.model.Transients = append(c.model.Transients, x)
-				c.model.TransientInit = append(c.model.TransientInit, init)
-				b.slot = len(c.model.Transients)
-			}
-		}
-		return declare(in, v.Name, b, "variable")
-	}
+	x.Name, x.Instance, x.Pos = prefix+v.Name, instance, v.Pos
+	b := binding{pos: v.Pos, kind: x.kind(), first: VarID(len(c.model.Vars))}
 	inits := []*Expr{nil}
 	if v.Initial != nil {
-		t, err := r.resolve(v.Initial)
-		if err != nil {
+		if inits, b.dims, err = r.literals(v.Initial, b.kind, depth); err != nil {
 			return err
 		}
-		inits, b.dims = []*Expr{t}, t.Dims
-		if t.Kind == KindArray {
-			inits = t.Args
-		}
-	}
-	depth := 0
-	for t := v.Type; t.Kind == KindArray; t = *t.Elem {
-		depth++
-	}
-	switch {
-	case depth > 0 && v.Initial == nil:
+	} else if depth > 0 {
 		return unsupported(v.Pos, "array variable %q without initial value, which would fix its length,", x.Name)
-	case depth != len(b.dims):
-		return r.fail(v.Initial.Pos, "the initial value has %d array dimensions, the type has %d", len(b.dims), depth)
 	}
+	scalars := make([]Var, len(inits))
 	for i, init := range inits {
-		y := x
+		y := &scalars[i]
+		*y = x
 		y.Name += subscript(i, b.dims)
 		if init != nil {
-			t, err := r.constant(init, scalarType.Kind)
-			if err != nil {
-				return err
-			}
-			if _, wrong := constValue(&y, t); wrong != "" {
+			if _, wrong := constValue(y, init); wrong != "" {
 				return r.fail(init.Pos, "the initial value is %s", wrong)
 			}
-			inits[i] = t
 		}
-		c.model.Vars = append(c.model.Vars, y)
 	}
-	c.inits = append(c.inits, inits...)
+	if v.Transient {
+		b = binding{pos: v.Pos, kind: b.kind, transient: c.transient(v.Name, b, scalars, inits)}
+	} else {
+		c.model.Vars = append(c.model.Vars, scalars...)
+		c.inits = append(c.inits, inits...)
+	}
 	return declare(in, v.Name, b, "variable")
-}
-
-// readInAssignments reports whether the value or the target's index of some assignment, or
-// the body of a function, may read the variable called name. It goes by the name alone.
-func (c *compiler) readInAssignments(name string) bool {
-	if c.read == nil {
-		c.read = map[string]bool{}
-		var note func(e *Expr)
-		note = func(e *Expr) {
-			if e.Op == OpName {
-				c.read[e.Name] = true
-			}
-			for _, a := range e.Args {
-				note(a)
-			}
-		}
-		noteAll := func(list []Function) {
-			for i := range list {
-				note(list[i].Body)
-			}
-		}
-		noteAll(c.doc.Functions)
-		for _, a := range c.doc.Automata {
-			noteAll(a.Functions)
-			for _, e := range a.Edges {
-				for _, d := range e.Destinations {
-					for _, x := range d.Assignments {
-						note(x.Value)
-						for _, index := range x.Ref.Args {
-							note(index)
-						}
-					}
-				}
-			}
-		}
-	}
-	return c.read[name]
 }
 
 // subscript renders the indices of element i of an array, "" for a scalar.
@@ -438,63 +362,29 @@ type instancePlace struct {
 	find      func(Name) (Value, error)
 }
 
-// transientValues makes the values that transient variables have in states: those that
-// the current locations give them, else the initial ones.
-func (c *compiler) transientValues() error {
-	for i, at := range c.places {
-		for l, location := range at.automaton.Locations {
-			for _, a := range location.Transient {
-				r := c.resolver(c.locals[i], place{at.automaton.Name, -1, "transient value in location " + strconv.Quote(location.Name)})
-				r.values = true
-				s := c.locals[i]
-				if _, local := s.names[a.Ref.Name]; !local {
-					s = c.root
-				}
-				b, ok := s.names[a.Ref.Name]
-				if !ok || !b.transient || a.Ref.Op != OpName {
-					return r.fail(a.Ref.Pos, "only transient variables have transient values")
-				}
-				t, err := r.scalar(a.Value, b.kind)
-				if err != nil {
-					return err
-				}
-				if t.Op == OpConst {
-					if _, wrong := constValue(b.x, t); wrong != "" {
-						return r.fail(a.Value.Pos, "the variable %q gets %s", b.x.Name, wrong)
-					}
-				}
-				part := &c.model.Parts[i]
-				if c.model.Vars[part.Location].Upper > 0 {
-					if b.value == nil {
-						return unsupported(a.Pos, "the transient variable %q without initial value", a.Ref.Name)
-					}
-					here := equals(c.model, part.Location, &Expr{Op: OpConst, Kind: KindInt, Int: int64(l), Pos: a.Pos})
-					t = &Expr{Op: OpIte, Kind: b.kind, Args: []*Expr{here, t, b.value}, Pos: a.Pos}
-				}
-				b.value = t
-				s.names[a.Ref.Name] = b
-			}
-		}
-	}
-	return nil
-}
-
 // checkFunctions checks the bodies of functions for any arguments, whether they are called
-// or not.
+// or not. Those with an array parameter are only checked where they are called, since it
+// depends on the length of an array what may be done with it.
 func (c *compiler) checkFunctions(s *scope, list []Function) error {
 	for i := range list {
 		f := &list[i]
 		r := c.resolver(newScope(s), place{part: fmt.Sprintf("function %q", f.Name)})
+		r.calls = []*Function{f}
+		generic := false
 		for _, x := range f.Parameters {
-			if x.Type.Kind == KindArray {
-				return unsupported(x.Type.Pos, "a parameter of array type")
-			}
+			generic = generic || x.Type.Kind == KindArray
 			any := &Expr{Op: OpVar, Kind: x.Type.Kind, Var: NoVar, Pos: x.Pos}
-			if err := declare(r.scope, x.Name, binding{pos: x.Pos, argument: any}, "parameter"); err != nil {
+			if err := declare(r.scope, x.Name, binding{pos: x.Pos, constant: any}, "parameter"); err != nil {
+				return err
+			}
+			if _, _, err := r.scalarType(x.Type); err != nil {
 				return err
 			}
 		}
-		if _, err := r.scalar(f.Body, f.Type.Kind); err != nil {
+		if generic {
+			continue
+		}
+		if _, err := r.typed(f.Body, f.Type, "the result"); err != nil {
 			return err
 		}
 	}
@@ -662,46 +552,39 @@ func (c *compiler) declaredAction(n Name) (ActionID, error) {
 	return c.action(n)
 }
 
+// pairs returns the scalars that an assignment of value to target sets, and their values.
+func (r resolver) pairs(a Assignment, target, value *Expr) (targets, values []*Expr, err error) {
+	switch {
+	case target.Kind == KindArray && value.Kind != KindArray:
+		return nil, nil, r.fail(a.Pos, "a single value is assigned to an array")
+	case target.Kind != KindArray && value.Kind == KindArray:
+		return nil, nil, r.fail(a.Pos, "an array is assigned to a single variable")
+	case target.Kind != KindArray:
+		return []*Expr{target}, []*Expr{value}, nil
+	case !slices.Equal(target.Dims, value.Dims):
+		return nil, nil, r.fail(a.Pos, "an array of shape %v is assigned to one of shape %v", value.Dims, target.Dims)
+	}
+	return target.Args, value.Args, nil
+}
+
 // assignment resolves an assignment; one to an array becomes one per scalar.
 func (r resolver) assignment(c *compiler, a Assignment) ([]ModelAssignment, error) {
-	var target *Expr
-	var err error
 	r.assigns = true
-	if b, ok := r.scope.lookup(a.Ref.Name); a.Ref.Op != OpName || !ok || !b.transient || b.slot > 0 {
-		if target, err = r.resolve(a.Ref); err != nil {
-			return nil, err
-		}
-	}
-	value, err := r.resolve(a.Value)
+	value, err := r.value(a.Value)
 	if err != nil {
 		return nil, err
 	}
-	if target == nil { // a transient variable: nothing reads it before it is reset
-		b, _ := r.scope.lookup(a.Ref.Name)
-		if value.Kind != b.kind && !(b.kind == KindReal && value.Kind == KindInt) {
-			return nil, r.fail(a.Value.Pos, "a value of type %s is assigned to %q of type %s", value.Kind, b.x.Name, b.kind)
-		}
-		if value.Op == OpConst {
-			if _, wrong := constValue(b.x, value); wrong != "" {
-				return nil, r.fail(value.Pos, "the variable %q gets %s", b.x.Name, wrong)
-			}
-		}
-		return nil, nil
+	if b, ok := r.scope.lookup(root(a.Ref).Name); ok && b.transient != nil && b.transient.slot == 0 {
+		_, err := r.written(b.transient, a, value)
+		return nil, err // nothing reads it before it is reset: it need not be carried out
 	}
-	targets, values := []*Expr{target}, []*Expr{value}
-	switch {
-	case target.Kind == KindArray && value.Kind != KindArray:
-		return nil, r.fail(a.Pos, "a single value is assigned to an array")
-	case target.Kind != KindArray && value.Kind == KindArray:
-		return nil, r.fail(a.Pos, "an array is assigned to a single variable")
-	case target.Kind == KindArray:
-		if target.Op != OpArray || value.Op != OpArray {
-			return nil, unsupported(a.Pos, "%s: an assignment of whole arrays with computed indices", r.at)
-		}
-		if !sameShape(target.Dims, value.Dims) {
-			return nil, r.fail(a.Pos, "an array of shape %v is assigned to one of shape %v", value.Dims, target.Dims)
-		}
-		targets, values = target.Args, value.Args
+	target, err := r.resolve(a.Ref)
+	if err != nil {
+		return nil, err
+	}
+	targets, values, err := r.pairs(a, r.whole(target), value)
+	if err != nil {
+		return nil, err
 	}
 	var list []ModelAssignment
 	for i, t := range targets {
@@ -921,8 +804,7 @@ func (c *compiler) initial() error {
 
 // equals returns the condition x = v.
 func equals(m *Model, x VarID, v *Expr) *Expr {
-	kind := [...]Kind{VarBool: KindBool, VarInt: KindInt, VarReal: KindReal, VarLocation: KindInt}[m.Vars[x].Kind]
-	return &Expr{Op: OpEq, Kind: KindBool, Pos: v.Pos, Args: []*Expr{{Op: OpVar, Kind: kind, Var: x, Pos: v.Pos}, v}}
+	return &Expr{Op: OpEq, Kind: KindBool, Pos: v.Pos, Args: []*Expr{{Op: OpVar, Kind: m.Vars[x].kind(), Var: x, Pos: v.Pos}, v}}
 }
 
 // conditionScope is what conditions may name: constants and globals, locals as

@@ -58,6 +58,11 @@ func (e *Expr) Eval(values []Value) (Const, error) {
 			return a, nil
 		}
 		return e.load(e.Var+VarID(a.Int), values)
+	case OpAssert:
+		if !a.Bool() {
+			return Const{}, badInput(e.Pos, "%s", e.Name)
+		}
+		return e.Args[1].Eval(values)
 	case OpAnd, OpOr, OpImplies:
 		if a.Bool() == (e.Op == OpOr) {
 			return boolConst(e.Op != OpAnd), nil

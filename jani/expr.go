@@ -22,12 +22,13 @@ type Op uint8
 // The operators. Args are in the order of the JANI members left, right; if, then,
 // else; exp, index.
 const (
-	OpNone  Op = iota
-	OpConst    // literal: Kind says which, Int (bool: 0/1) or Real holds it
-	OpName     // identifier, not resolved yet: Name
-	OpVar      // scalar variable: Var
-	OpElem     // array element: variable Var + Args[0]; Args[0] is checked by OpBound
-	OpBound    // Args[0] if it is from 0 to Len−1, else an error: a checked array index
+	OpNone   Op = iota
+	OpConst     // literal: Kind says which, Int (bool: 0/1) or Real holds it
+	OpName      // identifier, not resolved yet: Name
+	OpVar       // scalar variable: Var
+	OpElem      // array element: variable Var + Args[0]; Args[0] is checked by OpBound
+	OpBound     // Args[0] if it is from 0 to Len−1, else an error: a checked array index
+	OpAssert    // Args[1] if Args[0] holds, else the error Name (made by resolution)
 	OpOr
 	OpAnd
 	OpNot
@@ -113,7 +114,7 @@ func (o Op) String() string {
 }
 
 var opNames = [...]string{OpNone: "none", OpConst: "constant", OpName: "name", OpVar: "variable", OpElem: "aa",
-	OpBound: "index check", OpOr: "∨", OpAnd: "∧", OpNot: "¬", OpImplies: "⇒", OpEq: "=", OpNe: "≠", OpLt: "<",
+	OpBound: "index check", OpAssert: "check", OpOr: "∨", OpAnd: "∧", OpNot: "¬", OpImplies: "⇒", OpEq: "=", OpNe: "≠", OpLt: "<",
 	OpLe: "≤", OpGt: ">", OpGe: "≥", OpAdd: "+", OpSub: "-", OpNeg: "-", OpMul: "*", OpMod: "%", OpDiv: "/",
 	OpPow: "pow", OpLog: "log", OpMin: "min", OpMax: "max", OpAbs: "abs", OpSgn: "sgn", OpTrc: "trc",
 	OpFloor: "floor", OpCeil: "ceil", OpIte: "ite", OpSin: "sin", OpCos: "cos", OpTan: "tan",

@@ -35,6 +35,11 @@ type Var struct {
 	Pos       Pos
 }
 
+// kind returns the kind of the values of x.
+func (x *Var) kind() Kind {
+	return [...]Kind{VarBool: KindBool, VarInt: KindInt, VarReal: KindReal, VarLocation: KindInt}[x.Kind]
+}
+
 // Float returns v as a number: what a policy network is fed.
 func (x *Var) Float(v Value) float64 {
 	if x.Kind == VarReal {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 )
 
@@ -19,16 +20,12 @@ type scope struct {
 // scalar variables from first on.
 type binding struct {
 	pos      Pos
-	kind     Kind // of the scalar or the elements
-	constant *Expr
+	kind     Kind  // of the scalar or the elements
+	constant *Expr // also the argument that a parameter stands for
 	first    VarID
 	dims     []int
 
-	argument  *Expr // of a parameter: the typed argument of the call
-	transient bool
-	x         *Var  // of a transient variable: its type
-	value     *Expr // of a transient variable: its value in a state, nil if it has none
-	slot      int   // of a transient variable that assignments read: 1 + index in Model.Transients
+	transient *transientVar
 }
 
 func newScope(parent *scope) *scope {
@@ -96,14 +93,12 @@ const maxUnrolled = 1 << 21
 type resolver struct {
 	scope *scope
 	at    place
-	left  *int // of maxUnrolled; nil: all of it
-	fills bool // inside an array constructor
-	calls int  // nesting of function calls
+	left  *int        // of maxUnrolled; nil: all of it
+	fills bool        // inside an array constructor
+	calls []*Function // whose bodies are being resolved
 	// assigns: the value of an assignment is resolved, which runs while a transition is
 	// made: transient variables do not have their value in a state there.
 	assigns bool
-	// values: the value of a transient variable is resolved, which must not need another.
-	values bool
 	// model is set for conditions over states, which may ask whether a state is initial or
 	// a deadlock.
 	model *Model
@@ -159,6 +154,27 @@ func (r resolver) constant(e *Expr, want Kind) (*Expr, error) {
 	return t, nil
 }
 
+// literals resolves e to literals of the wanted kind: one, or those of an array with the
+// given number of dimensions.
+func (r resolver) literals(e *Expr, want Kind, depth int) (values []*Expr, dims []int, err error) {
+	t, err := r.value(e)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(t.Dims) != depth {
+		return nil, nil, r.fail(e.Pos, "the value has %d array dimensions, the type has %d", len(t.Dims), depth)
+	}
+	if values = []*Expr{t}; depth > 0 {
+		values = slices.Clone(t.Args)
+	}
+	for i := range values {
+		if values[i], err = r.constant(values[i], want); err != nil {
+			return nil, nil, err
+		}
+	}
+	return values, t.Dims, nil
+}
+
 // variables appends the variables that occur in e.
 func (e *Expr) variables(list []VarID) []VarID {
 	switch e.Op {
@@ -175,8 +191,38 @@ func (e *Expr) variables(list []VarID) []VarID {
 	return list
 }
 
-// resolve returns the typed copy of e. An array-valued expression yields OpArray over
-// its scalars in row-major order, with Dims the shape.
+// value resolves e as an operand: an array-valued part becomes OpArray.
+func (r resolver) value(e *Expr) (*Expr, error) {
+	t, err := r.resolve(e)
+	if err != nil || t.Kind != KindArray || t.Op == OpArray {
+		return t, err
+	}
+	if err := r.spend(e.Pos, product(t.Dims)); err != nil {
+		return nil, err
+	}
+	return r.whole(t), nil
+}
+
+// whole returns the array that t, a row of a variable with a computed index, means, and
+// anything else as it is.
+func (r resolver) whole(t *Expr) *Expr {
+	if t.Kind != KindArray || t.Op == OpArray {
+		return t
+	}
+	n := product(t.Dims)
+	array := &Expr{Op: OpArray, Kind: KindArray, Dims: t.Dims, Pos: t.Pos}
+	for i := range n {
+		flat := &Expr{Op: OpAdd, Kind: KindInt, Pos: t.Pos, Args: []*Expr{
+			{Op: OpMul, Kind: KindInt, Pos: t.Pos, Args: []*Expr{t.Args[0], {Op: OpConst, Kind: KindInt, Int: int64(n)}}},
+			{Op: OpConst, Kind: KindInt, Int: int64(i)}}}
+		array.Args = append(array.Args, arrayElem(t.Pos, t.ElemKind, t.Var, t.Len, nil, flat))
+	}
+	return array
+}
+
+// resolve returns the typed copy of e. An array-valued expression yields OpArray over its
+// scalars in row-major order, with Dims the shape; but a row of a variable with a computed
+// index yields OpElem, for further indices.
 func (r resolver) resolve(e *Expr) (*Expr, error) {
 	if r.fills {
 		if err := r.spend(e.Pos, 1); err != nil {
@@ -208,7 +254,7 @@ func (r resolver) resolve(e *Expr) (*Expr, error) {
 	t := &Expr{Op: e.Op, Pos: e.Pos, Args: make([]*Expr, len(e.Args))}
 	for i, a := range e.Args {
 		var err error
-		if t.Args[i], err = r.resolve(a); err != nil {
+		if t.Args[i], err = r.value(a); err != nil {
 			return nil, err
 		}
 	}
@@ -233,7 +279,7 @@ func (r resolver) elementwise(t *Expr) (*Expr, error) {
 	default:
 		return nil, nil
 	}
-	if !sameShape(a.Dims, b.Dims) {
+	if !slices.Equal(a.Dims, b.Dims) {
 		return nil, r.fail(t.Pos, "%s has arrays of shapes %v and %v", t.Op, a.Dims, b.Dims)
 	}
 	if err := r.spend(t.Pos, len(a.Args)); err != nil {
@@ -266,32 +312,22 @@ func (r resolver) name(e *Expr) (*Expr, error) {
 	switch {
 	case !ok:
 		return nil, r.fail(e.Pos, "%q is not declared", e.Name).hint("%s", DidYouMean(e.Name, r.scope.visible()))
-	case b.argument != nil:
-		return b.argument, nil
-	case b.transient && r.values:
-		return nil, unsupported(e.Pos, "%s: reading the transient variable %q", r.at, e.Name)
-	case b.transient && r.assigns && b.slot > 0:
-		return &Expr{Op: OpVar, Kind: b.kind, Var: r.base + VarID(b.slot-1), Pos: e.Pos}, nil
-	case b.transient && b.value == nil:
-		return nil, r.fail(e.Pos, "the transient variable %q has no value", e.Name).hint("it needs an initial value")
-	case b.transient:
-		return b.value, nil
-	case b.constant != nil:
+	case b.transient != nil:
+		return b.transient.read(r, e.Pos)
+	case b.constant != nil && b.constant.Op == OpConst:
 		c := *b.constant
 		c.Pos = e.Pos
 		return &c, nil
+	case b.constant != nil:
+		return b.constant, r.spend(e.Pos, len(b.constant.Args))
 	case b.dims == nil:
 		return &Expr{Op: OpVar, Kind: b.kind, Var: b.first, Pos: e.Pos}, nil
 	}
 	return r.arrayOf(e.Pos, b)
 }
 
-// maxCalls bounds the nesting of function calls: functions must not be recursive.
-const maxCalls = 100
-
 // call replaces a call by the body of the function with the arguments in place of its
-// parameters. The difference to evaluating the arguments first is that an argument that
-// is not needed cannot fail.
+// parameters.
 func (r resolver) call(e *Expr) (*Expr, error) {
 	f, declared := r.scope.function(e.Name)
 	if f == nil {
@@ -300,33 +336,147 @@ func (r resolver) call(e *Expr) (*Expr, error) {
 	if len(e.Args) != len(f.Parameters) {
 		return nil, r.fail(e.Pos, "the function %q has %d parameters, the call has %d arguments", e.Name, len(f.Parameters), len(e.Args))
 	}
-	if r.calls++; r.calls > maxCalls {
-		return nil, r.fail(e.Pos, "the function %q calls itself, or calls nest deeper than %d", e.Name, maxCalls)
+	if slices.Contains(r.calls, f) {
+		return nil, r.fail(e.Pos, "the function %q calls itself", e.Name)
 	}
 	inner := r
+	inner.calls = append(slices.Clip(r.calls), f)
 	inner.scope = newScope(declared)
+	var arguments []*Expr
 	for i, x := range f.Parameters {
-		if x.Type.Kind == KindArray {
-			return nil, unsupported(x.Type.Pos, "a parameter of array type")
-		}
-		t, err := r.scalar(e.Args[i], x.Type.Kind)
+		t, err := r.typedIn(declared, e.Args[i], x.Type, fmt.Sprintf("parameter %q of function %q", x.Name, f.Name))
 		if err != nil {
 			return nil, err
 		}
-		if err := declare(inner.scope, x.Name, binding{pos: x.Pos, argument: asKind(t, x.Type.Kind)}, "parameter"); err != nil {
+		if err := declare(inner.scope, x.Name, binding{pos: x.Pos, constant: t}, "parameter"); err != nil {
 			return nil, err
 		}
+		if arguments = append(arguments, t); t.Kind == KindArray {
+			arguments = append(arguments[:len(arguments)-1], t.Args...)
+		}
 	}
-	t, err := inner.scalar(f.Body, f.Type.Kind)
+	t, err := inner.typed(f.Body, f.Type, fmt.Sprintf("the result of function %q", f.Name))
 	if err != nil {
 		return nil, err
 	}
+	// A call evaluates all arguments, also those that the body then does not need.
+	parts := []*Expr{t}
+	if t.Kind == KindArray {
+		parts = slices.Clone(t.Args)
+		t = &Expr{Op: OpArray, Kind: KindArray, Dims: t.Dims, Args: parts, Pos: t.Pos}
+	}
+	for _, a := range arguments {
+		if !a.mayFail() {
+			continue
+		}
+		evaluated := &Expr{Op: OpEq, Kind: KindBool, Args: []*Expr{a, a}, Pos: a.Pos}
+		for i, part := range parts {
+			if !part.needs(a) {
+				parts[i] = assert(evaluated, part, "an argument has no value")
+			}
+		}
+	}
+	if t.Kind != KindArray {
+		t = parts[0]
+	}
 	// An argument that the body names several times is there several times: calls in
 	// arguments of calls can make a short text very large.
-	if err := r.spend(e.Pos, t.size(maxUnrolled)); err != nil {
+	return t, r.spend(e.Pos, t.size(maxUnrolled))
+}
+
+// assert returns an expression that has the value of e if ok holds, and otherwise fails.
+func assert(ok, e *Expr, message string) *Expr {
+	return (&Expr{Op: OpAssert, Kind: e.Kind, Args: []*Expr{ok, e}, Name: message, Pos: e.Pos}).fold()
+}
+
+// mayFail reports whether evaluating e can fail, erring on the side of true.
+func (e *Expr) mayFail() bool {
+	switch e.Op {
+	case OpConst, OpVar:
+		return false
+	case OpOr, OpAnd, OpNot, OpImplies, OpEq, OpNe, OpLt, OpLe, OpGt, OpGe, OpMin, OpMax, OpIte:
+		return slices.ContainsFunc(e.Args, (*Expr).mayFail)
+	}
+	return true
+}
+
+// needs reports whether a is a part of e that is always evaluated with e.
+func (e *Expr) needs(a *Expr) bool {
+	if e == a {
+		return true
+	}
+	always := e.Args
+	switch e.Op {
+	case OpOr, OpAnd, OpImplies, OpIte:
+		always = e.Args[:1]
+	}
+	return slices.ContainsFunc(always, func(x *Expr) bool { return x.needs(a) })
+}
+
+// typed resolves e to a value of a declared type, which is checked when it is evaluated if
+// that cannot be done now; what says what the value is.
+func (r resolver) typed(e *Expr, want TypeDecl, what string) (*Expr, error) {
+	return r.typedIn(r.scope, e, want, what)
+}
+
+// typedIn is typed for a type that is declared in another scope.
+func (r resolver) typedIn(declared *scope, e *Expr, want TypeDecl, what string) (*Expr, error) {
+	t, err := r.value(e)
+	if err != nil {
 		return nil, err
 	}
-	return asKind(t, f.Type.Kind), nil
+	outer := r
+	outer.scope = declared
+	x, depth, err := outer.scalarType(want)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Dims) != depth {
+		return nil, r.fail(e.Pos, "%s has %d array dimensions where %d are needed", what, len(t.Dims), depth)
+	}
+	if depth == 0 {
+		return r.within(t, &x, e.Pos, what)
+	}
+	array := &Expr{Op: OpArray, Kind: KindArray, Dims: t.Dims, Pos: t.Pos}
+	for _, a := range t.Args {
+		if a, err = r.within(a, &x, e.Pos, what); err != nil {
+			return nil, err
+		}
+		array.Args = append(array.Args, a)
+	}
+	return array, nil
+}
+
+// within returns e, which stands at p, as a value of the type of x. Whether it is within
+// bounds is checked when it is evaluated.
+func (r resolver) within(e *Expr, x *Var, p Pos, what string) (*Expr, error) {
+	if kind := x.kind(); e.Kind != kind && !(kind == KindReal && e.Kind == KindInt) {
+		return nil, r.fail(p, "%s has type %s where %s is needed", what, e.Kind, kind)
+	}
+	e = asKind(e, x.kind())
+	ok := &Expr{Op: OpConst, Kind: KindBool, Int: 1, Pos: e.Pos}
+	and := func(op Op, limit Expr) {
+		limit.Op, limit.Kind, limit.Pos = OpConst, e.Kind, e.Pos
+		side := (&Expr{Op: op, Kind: KindBool, Args: []*Expr{e, &limit}, Pos: e.Pos}).fold()
+		ok = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{ok, side}, Pos: e.Pos}).fold()
+	}
+	switch x.Kind {
+	case VarInt:
+		if x.Lower != math.MinInt64 {
+			and(OpGe, Expr{Int: x.Lower})
+		}
+		if x.Upper != math.MaxInt64 {
+			and(OpLe, Expr{Int: x.Upper})
+		}
+	case VarReal:
+		if !math.IsInf(x.RealLower, -1) {
+			and(OpGe, Expr{Real: x.RealLower})
+		}
+		if !math.IsInf(x.RealUpper, 1) {
+			and(OpLe, Expr{Real: x.RealUpper})
+		}
+	}
+	return assert(ok, e, what+" is outside the bounds of its type"), nil
 }
 
 // size returns the number of nodes of e as a tree, or something above limit.
@@ -391,23 +541,28 @@ func (r resolver) access(e *Expr) (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	return r.indexed(e.Pos, base, index)
+}
+
+// indexed returns the part of base, a resolved array, that index selects.
+func (r resolver) indexed(p Pos, base, index *Expr) (*Expr, error) {
 	if base.Kind == KindArray && base.Op == OpArray {
 		b := binding{kind: base.Args[0].Kind, first: base.Args[0].Var, dims: base.Dims}
 		for i, a := range base.Args {
-			if a.Op != OpVar || a.Var != b.first+VarID(i) {
-				return r.part(e.Pos, base, index)
+			if a.Op != OpVar || a.Var != b.first+VarID(i) || a.Kind != b.kind {
+				return r.part(p, base, index)
 			}
 		}
-		return r.element(e.Pos, b, index)
+		return r.element(p, b, index)
 	}
 	if base.Kind == KindArray && base.Op == OpElem { // further index of a[i][j] with computed i
 		n := base.Dims[0]
-		flat := &Expr{Op: OpAdd, Kind: KindInt, Pos: e.Pos, Args: []*Expr{
-			{Op: OpMul, Kind: KindInt, Pos: e.Pos, Args: []*Expr{base.Args[0], {Op: OpConst, Kind: KindInt, Int: int64(n)}}},
-			{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: e.Pos}}}
-		return arrayElem(e.Pos, base.ElemKind, base.Var, base.Len, base.Dims[1:], flat), nil
+		flat := &Expr{Op: OpAdd, Kind: KindInt, Pos: p, Args: []*Expr{
+			{Op: OpMul, Kind: KindInt, Pos: p, Args: []*Expr{base.Args[0], {Op: OpConst, Kind: KindInt, Int: int64(n)}}},
+			{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: p}}}
+		return arrayElem(p, base.ElemKind, base.Var, base.Len, base.Dims[1:], flat), nil
 	}
-	return nil, r.fail(e.Pos, "an index is used on a value of type %s", base.Kind)
+	return nil, r.fail(p, "an index is used on a value of type %s", base.Kind)
 }
 
 // element returns the part of the array variable b that index selects.
@@ -427,21 +582,48 @@ func (r resolver) element(p Pos, b binding, index *Expr) (*Expr, error) {
 	return &Expr{Op: OpVar, Kind: b.kind, Var: b.first, Pos: p}, nil
 }
 
-// part returns the part of an array of values that index, which must be known, selects.
+// part returns the part of an array of values that index selects: if it is not known, by a
+// binary search over its values.
 func (r resolver) part(p Pos, base, index *Expr) (*Expr, error) {
 	n, rest := base.Dims[0], base.Dims[1:]
-	switch {
-	case index.Op != OpConst:
-		return nil, unsupported(p, "%s: a computed index into an array that is not a variable", r.at)
-	case index.Int < 0 || index.Int >= int64(n):
-		return noElement(p, base.Args[0].Kind, n, rest, index), nil
-	}
 	size := product(rest)
-	part := base.Args[int(index.Int)*size : (int(index.Int)+1)*size]
-	if len(rest) == 0 {
-		return part[0], nil
+	if index.Op == OpConst {
+		if index.Int < 0 || index.Int >= int64(n) {
+			return noElement(p, base.Args[0].Kind, n, rest, index), nil
+		}
+		part := base.Args[int(index.Int)*size : (int(index.Int)+1)*size]
+		if len(rest) == 0 {
+			return part[0], nil
+		}
+		return &Expr{Op: OpArray, Kind: KindArray, Args: part, Dims: rest, Pos: p}, nil
 	}
-	return &Expr{Op: OpArray, Kind: KindArray, Args: part, Dims: rest, Pos: p}, nil
+	if err := r.spend(p, len(base.Args)); err != nil {
+		return nil, err
+	}
+	inside := &Expr{Op: OpBound, Kind: KindInt, Len: n, Args: []*Expr{index}, Pos: p}
+	var search func(column, from, to int) *Expr
+	search = func(column, from, to int) *Expr {
+		if to-from == 1 {
+			return base.Args[from*size+column]
+		}
+		middle := (from + to) / 2
+		below := &Expr{Op: OpLt, Kind: KindBool, Pos: p, Args: []*Expr{index, {Op: OpConst, Kind: KindInt, Int: int64(middle)}}}
+		low, high := search(column, from, middle), search(column, middle, to)
+		kind := low.Kind
+		if high.Kind == KindReal {
+			kind = KindReal
+		}
+		return &Expr{Op: OpIte, Kind: kind, Args: []*Expr{below, low, high}, Pos: p}
+	}
+	array := &Expr{Op: OpArray, Kind: KindArray, Dims: rest, Pos: p}
+	for column := range size {
+		checked := &Expr{Op: OpEq, Kind: KindBool, Args: []*Expr{inside, inside}, Pos: p}
+		array.Args = append(array.Args, assert(checked, search(column, 0, n), "the index has no value"))
+	}
+	if len(rest) == 0 {
+		return array.Args[0], nil
+	}
+	return array, nil
 }
 
 // noElement returns an access with an index that is out of range: an error only if it is
@@ -508,7 +690,7 @@ func (r resolver) arrayFill(e *Expr) (*Expr, error) {
 func (r resolver) joined(p Pos, parts []*Expr) (*Expr, error) {
 	t := &Expr{Op: OpArray, Kind: KindArray, Dims: append([]int{len(parts)}, parts[0].Dims...), Pos: p}
 	for _, x := range parts {
-		if x.Kind == KindArray != (parts[0].Kind == KindArray) || !sameShape(x.Dims, parts[0].Dims) || x.Kind == KindArray && x.Op != OpArray {
+		if x.Kind == KindArray != (parts[0].Kind == KindArray) || !slices.Equal(x.Dims, parts[0].Dims) {
 			return nil, r.fail(x.Pos, "the elements of an array must have one type and shape")
 		}
 		if x.Kind == KindArray {
@@ -523,18 +705,6 @@ func (r resolver) joined(p Pos, parts []*Expr) (*Expr, error) {
 		}
 	}
 	return t, nil
-}
-
-func sameShape(a, b []int) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // check types an operator whose arguments are typed.
@@ -635,6 +805,10 @@ func (e *Expr) fold() *Expr {
 			return e.Args[1]
 		} else if isConst(0, false) {
 			return &Expr{Op: OpConst, Kind: KindBool, Int: 1, Pos: e.Pos}
+		}
+	case OpAssert:
+		if isConst(0, true) {
+			return e.Args[1]
 		}
 	case OpIte:
 		if isConst(0, true) || isConst(0, false) {

@@ -18,6 +18,8 @@ type infoReport struct {
 	Schema    string       `json:"schema"`
 	Model     modelReport  `json:"model"`
 	Variables []infoVar    `json:"variables"`
+	Transient []infoVar    `json:"transient_variables"`
+	Functions []string     `json:"functions"`
 	Actions   []infoAction `json:"actions"`
 	Automata  []infoPart   `json:"automata"`
 	Bits      int          `json:"bits_per_state"`
@@ -36,7 +38,7 @@ type infoReport struct {
 type infoVar struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
-	Bits int    `json:"bits"`
+	Bits int    `json:"bits"` // in a stored state
 }
 
 type infoAction struct {
@@ -87,13 +89,32 @@ func (s *session) info() error {
 	m := s.model
 	r := infoReport{Schema: "fuzzsafe.info/1", Model: s.modelReport(), Bits: sp.Layout().TotalBits(), Words: sp.Layout().Words(),
 		Vectors: len(m.Vectors), Initial: s.count(m.Initial), Starts: s.count(s.task.Start), Property: s.task.Name,
-		Variables: []infoVar{}, Actions: []infoAction{}, All: []infoProp{}, Warnings: s.warned}
+		Variables: []infoVar{}, Transient: []infoVar{}, Functions: []string{}, Actions: []infoAction{}, All: []infoProp{}, Warnings: s.warned}
 	if r.Warnings == nil {
 		r.Warnings = []string{}
 	}
 	r.Rows, r.Lazy = sp.CompositeEdges()
 	for i := range m.Vars {
 		r.Variables = append(r.Variables, infoVar{m.Vars[i].Name, typeName(&m.Vars[i]), sp.Layout().Bits(jani.VarID(i))})
+	}
+	addDeclared := func(prefix string, variables []jani.Variable, functions []jani.Function) {
+		for _, v := range variables {
+			if v.Transient {
+				r.Transient = append(r.Transient, infoVar{Name: prefix + v.Name, Type: declaredType(v.Type)})
+			}
+		}
+		for _, f := range functions {
+			var parameters []string
+			for _, p := range f.Parameters {
+				parameters = append(parameters, p.Name+": "+declaredType(p.Type))
+			}
+			r.Functions = append(r.Functions, fmt.Sprintf("%s%s(%s): %s", prefix, f.Name, strings.Join(parameters, ", "), declaredType(f.Type)))
+		}
+	}
+	addDeclared("", s.doc.Variables, s.doc.Functions)
+	for i := range s.doc.Automata {
+		a := &s.doc.Automata[i]
+		addDeclared(a.Name+".", a.Variables, a.Functions)
 	}
 	for a, name := range m.Actions {
 		n := 0
@@ -152,6 +173,14 @@ func typeName(x *jani.Var) string {
 	return "int " + x.Range()
 }
 
+// declaredType renders a declared type without its bounds.
+func declaredType(t jani.TypeDecl) string {
+	if t.Kind == jani.KindArray {
+		return "array of " + declaredType(*t.Elem)
+	}
+	return t.Kind.String()
+}
+
 func (s *session) printInfo(r *infoReport) {
 	w := tabwriter.NewWriter(s.env.stdout, 0, 8, 2, ' ', 0)
 	defer w.Flush()
@@ -184,6 +213,16 @@ func (s *session) printInfo(r *infoReport) {
 	}
 	if p := r.Policy; p != nil {
 		row("policy", "%s, network %s of sizes %v", p.File, p.Network, p.Sizes)
+	}
+	if len(r.Functions) > 0 {
+		row("functions", "%s", strings.Join(r.Functions, ", "))
+	}
+	var transient []string
+	for _, v := range r.Transient {
+		transient = append(transient, v.Name+" ("+v.Type+")")
+	}
+	if len(transient) > 0 {
+		row("transient", "%s", strings.Join(transient, ", "))
 	}
 	for _, p := range r.All {
 		row("  has property", "%s (%s)", p.Name, p.Operator)
