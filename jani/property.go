@@ -112,8 +112,10 @@ func (p Property) Planning(open Opener, limits Limits) (*Planning, []Warning, er
 }
 
 // standard reads a property such as filter(max, Pmax(F φ), initial). F φ makes φ unsafe, G φ
-// makes ¬φ unsafe, and φ U ψ makes ψ unsafe and ends runs well where φ fails. What is
-// asked about the path, a probability or a quantifier, does not matter.
+// makes ¬φ unsafe, and φ U ψ makes ψ unsafe and ends runs well where φ fails. φ W ψ and
+// ψ R φ, like G, say what must hold: ¬φ is unsafe until ψ ends the run well, where W lets φ
+// fail together with ψ and R does not. What is asked about the path, a probability or a
+// quantifier, does not matter.
 func (p Property) standard() (*Planning, []Warning, error) {
 	r := parser{reader: reader{src: p.Pos.Src}}
 	v := p.body
@@ -129,7 +131,7 @@ func (p Property) standard() (*Planning, []Warning, error) {
 			if next = member(v, "left"); !next.IsObject() {
 				next = member(v, "right")
 			}
-		case "F", "G", "U":
+		case "F", "G", "U", "W", "R":
 			for _, bounds := range [...]string{"step-bounds", "time-bounds", "reward-bounds"} {
 				if b := member(v, bounds); b.Exists() {
 					r.reject(b, "a path formula with %s", bounds)
@@ -139,7 +141,7 @@ func (p Property) standard() (*Planning, []Warning, error) {
 			return plan, r.warnings, r.err
 		default:
 			return nil, nil, unsupported(p.Pos, "property %q with operator %q as a source of conditions", p.Name, op).
-				hint("use a planning property or a path formula F, G or U, or give --unsafe, --goal and --start")
+				hint("use a planning property or a path formula F, G, U, W or R, or give --unsafe, --goal and --start")
 		}
 		if !next.IsObject() {
 			r.fail(v, "the operator %q has no formula to look at", op)
@@ -167,6 +169,15 @@ func (p *parser) pathFormula(op string, v gjson.Result) *Planning {
 		return &Planning{Unsafe: condition(not(read("exp")))}
 	}
 	left, right := read("left"), read("right")
+	both := func(op Op, a, b *Expr) *Condition {
+		return condition(&Expr{Op: op, Args: []*Expr{a, b}, Pos: p.pos(v)})
+	}
+	switch op {
+	case "W":
+		return &Planning{Unsafe: condition(not(both(OpOr, left, right).Exp)), Goal: condition(right)}
+	case "R":
+		return &Planning{Unsafe: condition(not(right)), Goal: both(OpAnd, left, right)}
+	}
 	return &Planning{Unsafe: condition(right), Goal: condition(not(left))}
 }
 

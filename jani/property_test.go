@@ -154,7 +154,7 @@ func TestPlanningProperties(t *testing.T) {
 }
 
 // Standard properties give conditions: F φ makes φ unsafe, G φ its negation, and φ U ψ
-// makes ψ unsafe and ends runs where φ fails.
+// makes ψ unsafe and ends runs where φ fails; W and R say what must hold until when.
 func TestStandardProperties(t *testing.T) {
 	f := func(formula string) string {
 		return `{"op": "filter", "fun": "max", "states": {"op": "initial"}, "values": ` + formula + `}`
@@ -166,6 +166,8 @@ func TestStandardProperties(t *testing.T) {
 		{f(`{"op": "≥", "left": {"op": "Pmin", "exp": {"op": "F", "exp": "a"}}, "right": 1}`), "a", ""},
 		{f(`{"op": "≤", "left": 0.5, "right": {"op": "Pmin", "exp": {"op": "G", "exp": "a"}}}`), "(¬ a)", ""},
 		{f(`{"op": "Pmin", "exp": {"op": "U", "left": "a", "right": "b"}}`), "b", "(¬ a)"},
+		{f(`{"op": "Pmin", "exp": {"op": "W", "left": "a", "right": "b"}}`), "(¬ (∨ a b))", "b"},
+		{f(`{"op": "Pmin", "exp": {"op": "R", "left": "a", "right": "b"}}`), "(¬ b)", "(∧ a b)"},
 	} {
 		list, err := ParseProperties(NewSource("p", []byte(`{"properties": [{"name": "q", "expression": `+c.text+`}]}`)), Limits{})
 		if err != nil {
@@ -201,7 +203,7 @@ func TestStandardProperties(t *testing.T) {
 
 // The properties of a model and of a file: which of them are for planning.
 func TestParseProperties(t *testing.T) {
-	const text = `[{"name": "first", "expression": {"op": "filter", "fun": "max", "values": {"op": "Pmax", "exp": {"op": "W", "left": true, "right": true}}, "states": {"op": "initial"}}},
+	const text = `[{"name": "first", "expression": {"op": "filter", "fun": "max", "values": {"op": "Emin", "exp": true}, "states": {"op": "initial"}}},
 		{"name": "second", "comment": "c", "expression": {"op": "PA", "reach": true}}, {"name": "third", "expression": {"goal": true}},
 		{"name": "fourth", "expression": true}, {"name": "fifth", "expression": []}]`
 	check := func(list []Property, err error) {
@@ -225,7 +227,7 @@ func TestParseProperties(t *testing.T) {
 		_, _, err = list[0].Planning(nil, Limits{})
 		var e *Error
 		if !errors.As(err, &e) || e.Kind != Unsupported || !strings.Contains(err.Error(),
-			`property "first" with operator "W" as a source of conditions is not supported (use a planning property or a path formula F, G or U, or give --unsafe, --goal and --start)`) {
+			`property "first" with operator "Emin" as a source of conditions is not supported (use a planning property or a path formula F, G, U, W or R, or give --unsafe, --goal and --start)`) {
 			t.Errorf("error %v", err)
 		}
 	}
