@@ -136,3 +136,36 @@ func (c *circuit) layers(outputs ...linear) []nnpolicy.Layer {
 	}
 	return layers
 }
+
+// newNetwork returns the network whose inputs are the variables of a model, unscaled,
+// and whose outputs are the scores of its actions, 0 for those that scores leaves out.
+func newNetwork(m *model, scores func(c *circuit, in map[string]linear) map[string]linear) (*nnpolicy.Network, error) {
+	var c circuit
+	var scale nnpolicy.Scaling
+	in := make(map[string]linear)
+	for _, v := range m.Variables {
+		low, high := 0.0, 1.0 // bool
+		if b, ok := v.Type.(bounded); ok {
+			low, high = float64(b.Lower), float64(b.Upper)
+		}
+		in[v.Name] = c.input(low)
+		scale.Min, scale.Max = append(scale.Min, low), append(scale.Max, high)
+		scale.Mean, scale.Range = append(scale.Mean, 0), append(scale.Range, 1)
+	}
+	scale.OutRange = 1
+	wanted := scores(&c, in)
+	var outputs []linear
+	for _, a := range m.Actions {
+		outputs = append(outputs, wanted[a.Name])
+	}
+	return nnpolicy.NewNetwork(c.layers(outputs...), scale)
+}
+
+// switching returns a network that wants one action where a variable is less than
+// limit, and another one from there on.
+func switching(m *model, variable string, limit int, below, above string) (*nnpolicy.Network, error) {
+	return newNetwork(m, func(c *circuit, in map[string]linear) map[string]linear {
+		excess := c.relu(in[variable].minus(number(float64(limit - 1))))
+		return map[string]linear{below: number(1), above: excess.times(2)}
+	})
+}

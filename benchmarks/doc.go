@@ -5,9 +5,18 @@
 //	Families ── Generate(Params) ──► model.jani, property.jani
 //	List, Open ── Instance.FS ─────► those and policy.jani2nnet, policy.nnet
 //
-// The networks are not trained. They are driving rules that a person can read,
-// written as ReLU units, with one mistake that a learner could make as well: what an
-// analysis reports can be compared with what the rule says.
+// The truck families have the size and shape of what planners are tested with. The others
+// are as simple as can be, know the answer by a formula or a proof, and are each built to
+// be slow for one way of deciding safety:
+//
+//	ladder    a search that forgets what it found below an action that failed
+//	corridor  one that forgets what it found above a state that failed, time and again
+//	wide      one that goes into the many outcomes of an action before it looks at all
+//	cycle     both of the latter, or values that spread against the order of the states
+//
+// The networks are not trained. They are rules that a person can read, written as
+// ReLU units, with one mistake that a learner could make as well: what an analysis
+// reports can be compared with what the rule says.
 package benchmarks
 
 //go:generate go test -run ^TestInstanceFiles$ -update

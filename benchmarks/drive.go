@@ -24,27 +24,9 @@ import (
 // B(3) is 5; in fact a truck needs 3+2+1 = 6. And it does not know about ice.
 func (l line) policy(m *model) (*nnpolicy.Network, error) {
 	if l.twoWay && l.depot != 0 {
-		return nil, fmt.Errorf("it delivers to location 0, but depot is %d", l.depot)
+		return nil, noPolicy(fmt.Sprintf("it delivers to location 0, but depot is %d", l.depot))
 	}
-	var c circuit
-	var scale nnpolicy.Scaling
-	in := make(map[string]linear)
-	for _, v := range m.Variables {
-		low, high := 0.0, 1.0 // bool
-		if b, ok := v.Type.(bounded); ok {
-			low, high = float64(b.Lower), float64(b.Upper)
-		}
-		in[v.Name] = c.input(low)
-		scale.Min, scale.Max = append(scale.Min, low), append(scale.Max, high)
-		scale.Mean, scale.Range = append(scale.Mean, 0), append(scale.Range, 1)
-	}
-	scale.OutRange = 1
-	scores := l.scores(&c, in)
-	var outputs []linear
-	for _, a := range m.Actions {
-		outputs = append(outputs, scores[a.Name])
-	}
-	return nnpolicy.NewNetwork(c.layers(outputs...), scale)
+	return newNetwork(m, l.scores)
 }
 
 // scores returns how much the rule wants each action. What it wants may not be

@@ -14,7 +14,7 @@ import (
 
 // Family is a kind of planning task that comes in any size.
 type Family struct {
-	Name string
+	Name, Title string
 	// Doc says what the task models: what moves, what is unsafe, what the goal is.
 	Doc        string
 	Parameters []Parameter
@@ -35,8 +35,16 @@ type Parameter struct {
 // Params are values of a family's parameters by name. What is absent has its default.
 type Params map[string]string
 
-// Families returns all families.
-func Families() []Family { return []Family{oneWayLine(), twoWayLine()} }
+// Families returns all families. From the third on they are built to tell apart the
+// algorithms that decide safety.
+func Families() []Family {
+	return []Family{oneWayLine(), twoWayLine(), ladder(), corridor(), wide(), cycle()}
+}
+
+// noPolicy says why a family has no policy for some parameters.
+type noPolicy string
+
+func (why noPolicy) Error() string { return string(why) }
 
 // Generate returns a JANI model and its property file, which holds one planning
 // property. Equal parameters give equal bytes.

@@ -2,20 +2,28 @@ package benchmarks
 
 import (
 	"embed"
+	"errors"
+	"fmt"
 	"io/fs"
+	"strings"
+	"testing/fstest"
 )
 
-// Instance is an embedded task with a policy under test that is not safe.
+// Instance is a task with a policy under test that is not safe: an embedded one, or one
+// that Open has generated.
 type Instance struct {
 	Name   string
 	Family string
 	Params Params // of the family
 	Title  string
-	// Description says what the policy does and what is wrong with it.
+	// Description says what the policy does and what is wrong with it; of a generated
+	// instance, it is the Doc of the family.
 	Description string
+
+	files fs.FS // nil if they are embedded
 }
 
-// The files of an Instance.
+// The files of an Instance. A generated one may lack those of the policy.
 const (
 	ModelFile    = "model.jani"
 	PropertyFile = "property.jani"
@@ -26,7 +34,7 @@ const (
 //go:embed instances
 var files embed.FS
 
-// List returns all instances, always in the same order.
+// List returns all embedded instances, always in the same order.
 func List() []Instance {
 	return []Instance{
 		{
@@ -74,7 +82,9 @@ func List() []Instance {
 	}
 }
 
-// Open returns the instance with a name.
+// Open returns the embedded instance with a name, or generates one: its name is that of
+// a family, or FAMILY:PARAMETER=VALUE,PARAMETER=VALUE,… where the other parameters have
+// their defaults. It has no policy if the family has none for these parameters.
 func Open(name string) (Instance, error) {
 	var names []string
 	for _, i := range List() {
@@ -83,14 +93,73 @@ func Open(name string) (Instance, error) {
 		}
 		names = append(names, i.Name)
 	}
-	return Instance{}, unknown("benchmark instance", name, names)
+	kind, text, given := strings.Cut(name, ":")
+	what := "benchmark instance"
+	if given {
+		what, names = "benchmark family", nil
+	}
+	for _, f := range Families() {
+		if f.Name == kind {
+			p, err := parseParams(text, given)
+			if err != nil {
+				return Instance{}, fmt.Errorf("family %s: %w", kind, err)
+			}
+			return f.instance(name, p)
+		}
+		names = append(names, f.Name)
+	}
+	return Instance{}, unknown(what, kind, names)
+}
+
+// parseParams reads PARAMETER=VALUE,PARAMETER=VALUE,…
+func parseParams(text string, given bool) (Params, error) {
+	p := make(Params)
+	if !given {
+		return p, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok {
+			return nil, fmt.Errorf("%q is not of the form PARAMETER=VALUE", part)
+		}
+		if _, twice := p[name]; twice {
+			return nil, fmt.Errorf("%s is given twice", name)
+		}
+		p[name] = value
+	}
+	return p, nil
+}
+
+// instance generates the files of a task.
+func (f Family) instance(name string, p Params) (Instance, error) {
+	model, property, err := f.Generate(p)
+	if err != nil {
+		return Instance{}, err
+	}
+	files := fstest.MapFS{ModelFile: {Data: model}, PropertyFile: {Data: property}}
+	switch policy, network, err := f.Policy(p); {
+	case err == nil:
+		files[PolicyFile], files[NetworkFile] = &fstest.MapFile{Data: policy}, &fstest.MapFile{Data: network}
+	case !errors.As(err, new(noPolicy)):
+		return Instance{}, err
+	}
+	return Instance{name, f.Name, p, f.Title, f.Doc, files}, nil
 }
 
 // FS returns the files of an instance that List or Open has returned.
 func (i Instance) FS() fs.FS {
+	if i.files != nil {
+		return i.files
+	}
 	dir, err := fs.Sub(files, "instances/"+i.Name)
 	if err != nil {
 		panic("benchmarks: not an instance: " + err.Error())
 	}
 	return dir
+}
+
+// HasPolicy reports whether there is a policy among the files of an instance.
+func (i Instance) HasPolicy() bool {
+	_, err := fs.Stat(i.FS(), PolicyFile)
+	return err == nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,14 +17,14 @@ import (
 
 var update = flag.Bool("update", false, "write the files of the instances anew")
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func family(t *testing.T, name string) Family {
+func family(t testing.TB, name string) Family {
 	t.Helper()
 	i := slices.IndexFunc(Families(), func(f Family) bool { return f.Name == name })
 	if i < 0 {
@@ -92,8 +93,19 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"one-way-line-nodnet": `unknown benchmark instance "one-way-line-nodnet" (did you mean "one-way-line-nondet"?)`,
-		"zzz":                 `unknown benchmark instance "zzz" (there are one-way-line-det, one-way-line-nondet, `,
+		"one-way-line-nodnet":         `unknown benchmark instance "one-way-line-nodnet" (did you mean "one-way-line-nondet"?)`,
+		"zzz":                         `unknown benchmark instance "zzz" (there are one-way-line-det, one-way-line-nondet, `,
+		"laddr":                       `unknown benchmark instance "laddr" (did you mean "ladder"?)`,
+		"laddr:k=3":                   `unknown benchmark family "laddr" (did you mean "ladder"?)`,
+		"zzz:k=3":                     `unknown benchmark family "zzz" (there are one-way-line, two-way-line, ladder, corridor, wide, cycle)`,
+		"one-way-line-det:packages=3": `unknown benchmark family "one-way-line-det" (did you mean "one-way-line"?)`,
+		"cycle:perod=3":               `family cycle: unknown parameter "perod" (did you mean "period"?)`,
+		"ladder:k=1":                  `family ladder: k is "1", it must be a number from 2 to 100000000`,
+		"ladder:k=":                   `family ladder: k is "", it must be a number from 2 to 100000000`,
+		"ladder:k":                    `family ladder: "k" is not of the form PARAMETER=VALUE`,
+		"ladder:":                     `family ladder: "" is not of the form PARAMETER=VALUE`,
+		"cycle:n=5,":                  `family cycle: "" is not of the form PARAMETER=VALUE`,
+		"cycle:n=5,n=6":               `family cycle: n is given twice`,
 	} {
 		if _, err := Open(name); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("Open(%q) fails with %v, want %s", name, err, want)
@@ -101,8 +113,41 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// What is opened by parameters is what the family generates for them.
+func TestOpenFamily(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want Instance
+	}{
+		{"one-way-line", Instance{Family: "one-way-line"}},
+		{"cycle:n=50", Instance{Family: "cycle", Params: Params{"n": "50"}}},
+		{"two-way-line:variant=park,locations=5", Instance{Family: "two-way-line", Params: Params{"variant": "park", "locations": "5"}}},
+	} {
+		i, err := Open(c.name)
+		must(t, err)
+		f := family(t, c.want.Family)
+		if i.Name != c.name || i.Family != f.Name || i.Title != f.Title || i.Description != f.Doc ||
+			!maps.Equal(i.Params, c.want.Params) || !i.HasPolicy() {
+			t.Errorf("Open(%q) = %+v", c.name, i)
+		}
+		for file, want := range generated(t, c.want) {
+			if got, err := fs.ReadFile(i.FS(), file); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s/%s is not what the family generates (%v)", c.name, file, err)
+			}
+		}
+	}
+	i, err := Open("two-way-line:depot=3")
+	must(t, err)
+	if i.HasPolicy() {
+		t.Errorf("%s has a policy", i.Name)
+	}
+	if _, err := fs.ReadFile(i.FS(), ModelFile); err != nil {
+		t.Error(err)
+	}
+}
+
 // task compiles a model and its only property; there must be no warnings.
-func task(t *testing.T, model, property []byte) *jani.Task {
+func task(t testing.TB, model, property []byte) *jani.Task {
 	t.Helper()
 	doc, err := jani.Parse(jani.NewSource(ModelFile, model), jani.Limits{})
 	must(t, err)

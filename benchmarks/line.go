@@ -26,7 +26,8 @@ Variants:
 
 func oneWayLine() Family {
 	return Family{
-		Name: "one-way-line",
+		Name:  "one-way-line",
+		Title: "truck that delivers packages on a one-way line",
 		Doc: lineDoc + `
 
 One-way: velocities are 0, 1, …, the depot is the last location, the truck starts at
@@ -42,7 +43,8 @@ has to deliver everything to stay safe; in park it has to stop in time.`,
 func twoWayLine() Family {
 	depot := Parameter{Name: "depot", Doc: "where packages are delivered to", Default: "0", Max: maxLocations - 1}
 	return Family{
-		Name: "two-way-line",
+		Name:  "two-way-line",
+		Title: "truck that delivers packages on a two-way line",
 		Doc: lineDoc + `
 
 Two-way: velocities are …, -1, 0, 1, …, the depot can be anywhere, the truck starts
@@ -141,7 +143,6 @@ func (l line) generate() (*model, *properties, error) {
 }
 
 func (l line) variables() []variable {
-	within := func(low, high int) bounded { return bounded{"bounded", "int", low, high} }
 	origin := 0 // of all packages in the initial state, which must not be a goal
 	if l.depot == 0 {
 		origin = l.last()

@@ -201,12 +201,14 @@ type unary struct {
 	Exp expr   `json:"exp"`
 }
 
-func eq(a, b expr) expr  { return binary{"=", a, b} }
-func ne(a, b expr) expr  { return binary{"≠", a, b} }
-func le(a, b expr) expr  { return binary{"≤", a, b} }
-func ge(a, b expr) expr  { return binary{"≥", a, b} }
-func sub(a, b expr) expr { return binary{"-", a, b} }
-func not(a expr) expr    { return unary{"¬", a} }
+func eq(a, b expr) expr     { return binary{"=", a, b} }
+func ne(a, b expr) expr     { return binary{"≠", a, b} }
+func le(a, b expr) expr     { return binary{"≤", a, b} }
+func ge(a, b expr) expr     { return binary{"≥", a, b} }
+func sub(a, b expr) expr    { return binary{"-", a, b} }
+func mod(a, b expr) expr    { return binary{"%", a, b} }
+func larger(a, b expr) expr { return binary{"max", a, b} }
+func not(a expr) expr       { return unary{"¬", a} }
 
 func and(es ...expr) expr { return fold("∧", es) }
 func or(es ...expr) expr  { return fold("∨", es) }
@@ -219,6 +221,25 @@ func fold(op string, es []expr) expr {
 		all = binary{op, all, e}
 	}
 	return all
+}
+
+// between holds if low ≤ e ≤ high.
+func between(low int, e expr, high int) expr { return and(ge(e, low), le(e, high)) }
+
+// within is the type of the integers from low to high.
+func within(low, high int) bounded { return bounded{"bounded", "int", low, high} }
+
+// equally returns the outcomes of an action that are given by their assignments, all
+// equally likely.
+func equally(outcomes ...[]assignment) []destination {
+	if len(outcomes) == 1 {
+		return []destination{{Assignments: outcomes[0]}}
+	}
+	var list []destination
+	for _, o := range outcomes {
+		list = append(list, destination{Probability: &condition{Exp: 1 / float64(len(outcomes))}, Assignments: o})
+	}
+	return list
 }
 
 // set is the assignment of a value to a variable, change adds a number to it.

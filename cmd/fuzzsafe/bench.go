@@ -13,17 +13,28 @@ import (
 	"fuzzsafe/benchmarks"
 )
 
-// benchLine describes an embedded instance in JSON.
+// benchLine describes an embedded instance in JSON, or a family, whose name is that of
+// its instance with all parameters at their defaults.
 type benchLine struct {
-	Name        string `json:"name"`
-	Family      string `json:"family"`
-	Title       string `json:"title"`
-	Description string `json:"description"`
+	Name        string           `json:"name"`
+	Family      string           `json:"family"`
+	Title       string           `json:"title"`
+	Description string           `json:"description"`
+	Parameters  []benchParameter `json:"parameters,omitempty"` // of a family
+}
+
+type benchParameter struct {
+	Name    string   `json:"name"`
+	Doc     string   `json:"doc"`
+	Default string   `json:"default"`
+	Values  []string `json:"values,omitempty"` // if there are none: a number from Min to Max
+	Min     int      `json:"min"`
+	Max     int      `json:"max"`
 }
 
 func (env *environment) benchCommand() *cli.Command {
 	return &cli.Command{
-		Name: "bench", Usage: "list or export the embedded benchmark instances",
+		Name: "bench", Usage: "list or export benchmark instances, embedded or generated",
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
 				return usage("bench %s: there are list and export", name)
@@ -32,7 +43,7 @@ func (env *environment) benchCommand() *cli.Command {
 		},
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "list the instances",
+				Name: "list", Usage: "list the instances and the families",
 				Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON only"}},
 				Action: func(c *cli.Context) error {
 					if c.NArg() != 0 {
@@ -58,7 +69,14 @@ func (env *environment) benchList(asJSON bool) error {
 	if asJSON {
 		list := []benchLine{}
 		for _, i := range benchmarks.List() {
-			list = append(list, benchLine{i.Name, i.Family, i.Title, i.Description})
+			list = append(list, benchLine{i.Name, i.Family, i.Title, i.Description, nil})
+		}
+		for _, f := range benchmarks.Families() {
+			line := benchLine{f.Name, f.Name, f.Title, f.Doc, nil}
+			for _, q := range f.Parameters {
+				line.Parameters = append(line.Parameters, benchParameter{q.Name, q.Doc, q.Default, q.Values, q.Min, q.Max})
+			}
+			list = append(list, line)
 		}
 		e := json.NewEncoder(env.stdout)
 		e.SetIndent("", "  ")
@@ -68,6 +86,21 @@ func (env *environment) benchList(asJSON bool) error {
 	fmt.Fprintln(w, "name\tfamily\twhat")
 	for _, i := range benchmarks.List() {
 		fmt.Fprintf(w, "bench:%s\t%s\t%s\n", i.Name, i.Family, i.Title)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprint(env.stdout, "\nbench:FAMILY and bench:FAMILY:PARAMETER=VALUE,… are generated:\n\n")
+	fmt.Fprintln(w, "family\tparameter\tdefault\twhat")
+	for _, f := range benchmarks.Families() {
+		fmt.Fprintf(w, "%s\t\t\t%s\n", f.Name, f.Title)
+		for _, q := range f.Parameters {
+			values := fmt.Sprintf("%d to %d", q.Min, q.Max)
+			if len(q.Values) > 0 {
+				values = joinNames(q.Values)
+			}
+			fmt.Fprintf(w, "\t%s\t%s\t%s (%s)\n", q.Name, q.Default, q.Doc, values)
+		}
 	}
 	return w.Flush()
 }

@@ -338,7 +338,7 @@ func (s *session) loadPolicy() error {
 			return &badFile{fmt.Errorf("--policy %s: it is a folder; give the file in it that ends in .jani2nnet or .nnet", file)}
 		}
 		s.policy, err = nnpolicy.Load(s.model, file)
-	case s.bench != nil:
+	case s.bench != nil && s.bench.HasPolicy():
 		s.policy, err = nnpolicy.LoadFS(s.model, s.bench.FS(), benchmarks.PolicyFile)
 	default:
 		return nil
