@@ -61,6 +61,17 @@ func solverFlags() []cli.Flag {
 	}
 }
 
+// stateFlags say which states are decided, and what is shared between them.
+func stateFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "states", Usage: "decide the states listed in `FILE`"},
+		&cli.IntFlag{Name: "draw", Aliases: []string{"n"}, Usage: "decide `N` start states drawn at random instead of all"},
+		&cli.IntFlag{Name: "first", Usage: "decide only the first `N` of the states (default: all)"},
+		&cli.BoolFlag{Name: "fresh", Usage: "share nothing between the states, to measure what sharing saves"},
+		&cli.Int64Flag{Name: "max-states", Usage: "end when `N` states are stored (default: no limit)"},
+	}
+}
+
 func joinNames(names []string) string {
 	s := ""
 	for i, n := range names {
@@ -80,13 +91,10 @@ func (env *environment) checkCommand() *cli.Command {
 	return &cli.Command{
 		Name: "check", Usage: "decide whether states are safe", ArgsUsage: "MODEL",
 		Description: "Decides the states of --states, or else all start states.",
-		Flags: commonFlags(append(solverFlags(),
-			&cli.StringFlag{Name: "states", Usage: "decide the states listed in `FILE`"},
-			&cli.IntFlag{Name: "draw", Aliases: []string{"n"}, Usage: "decide `N` start states drawn at random instead of all"},
+		Flags: commonFlags(append(append(solverFlags(), stateFlags()...),
 			&cli.BoolFlag{Name: "severity", Usage: "also find how many decisions of the policy must change"},
 			&cli.IntFlag{Name: "max-severity", Value: 16, Usage: "largest severity to tell apart from ∞"},
 			&cli.IntFlag{Name: "severity-effort", Value: -1, Usage: "bound on the search for one severity; negative: none"},
-			&cli.Int64Flag{Name: "max-states", Usage: "end when `N` states are stored (default: no limit)"},
 		)...),
 		Action: func(c *cli.Context) error {
 			s, err := env.open(c, true)
@@ -185,15 +193,21 @@ func (s *session) check() error {
 	if err != nil {
 		return err
 	}
+	switch first := s.flags.Int("first"); {
+	case first < 0:
+		return usage("--first %d: it is positive", first)
+	case first > 0 && first < len(list):
+		list = list[:first]
+	}
 	sp, err := s.space()
 	if err != nil {
 		return err
 	}
-	decider, err := algorithms.NewDecider(solver, sp, radius)
-	if err != nil {
+	c := stateChecker{s: s, sp: sp}
+	if c.decider, err = algorithms.NewDecider(solver, sp, radius); err != nil {
 		return err
 	}
-	severities, err := algorithms.NewFaultAnalysis(sp, nil, algorithms.FaultOptions{Solver: solver, Radius: algorithms.Infinite,
+	c.severities, err = algorithms.NewFaultAnalysis(sp, nil, algorithms.FaultOptions{Solver: solver, Radius: algorithms.Infinite,
 		MaxSeverity: algorithms.Radius(s.flags.Int("max-severity")), SeverityEffort: s.flags.Int("severity-effort")})
 	if err != nil {
 		return usage("--max-severity: %v", err)
@@ -207,7 +221,7 @@ func (s *session) check() error {
 		began := time.Now()
 		var verdict algorithms.Verdict
 		if failure == nil { // behind a failure all is unknown, and is said to be
-			verdict, line.Severity, failure = s.checkOne(sp, decider, severities, state.Values)
+			verdict, line.Severity, failure = c.check(state.Values)
 		}
 		line.Verdict, line.Seconds = verdict.String(), time.Since(began).Seconds()
 		sum.count(verdict)
@@ -227,10 +241,11 @@ func (s *session) check() error {
 		s.bar.status("deciding: %d of %d states, %d not safe", i+1, len(list), sum.Unsafe)
 	}
 	s.bar.clear()
-	s.warnRemainders(sp.Stats().NegativeRemainders)
+	pairs, stored, remainders := c.cost()
+	s.warnRemainders(remainders)
 	sum.Schema, sum.Model, sum.Options = "fuzzsafe.check/1", s.modelReport(), s.optionsReport()
 	sum.Solver, sum.Radius = solver, radius.String()
-	sum.Pairs, sum.Stored, sum.Seconds = decider.Stats().Pairs, sp.Stats().States, time.Since(start).Seconds()
+	sum.Pairs, sum.Stored, sum.Seconds = pairs, stored, time.Since(start).Seconds()
 	sum.memoryReport, sum.Complete = peak(), failure == nil
 	s.env.found, s.env.undecided = sum.Unsafe > 0, sum.Unknown > 0
 	if s.json {
@@ -255,24 +270,68 @@ func (s *session) check() error {
 	return failure
 }
 
-func (s *session) checkOne(sp *engine.Space, d algorithms.Decider, severities *algorithms.FaultAnalysis, values []jani.Value) (algorithms.Verdict, string, error) {
-	id, err := sp.Intern(values)
+// stateChecker decides one state after the other; all share one decider and its Space,
+// unless --fresh is given.
+type stateChecker struct {
+	s          *session
+	sp         *engine.Space
+	decider    algorithms.Decider
+	severities *algorithms.FaultAnalysis
+	// What is gone with the deciders and Spaces of single states, in sum.
+	pairs, stored, remainders int64
+}
+
+func (c *stateChecker) check(values []jani.Value) (verdict algorithms.Verdict, severity string, err error) {
+	if c.s.flags.Bool("fresh") {
+		verdict, err = c.decideFresh(values)
+	} else {
+		verdict, err = c.decide(c.sp, c.decider, values)
+	}
+	if err != nil || !c.s.flags.Bool("severity") {
+		return verdict, "", err
+	}
+	id, err := c.sp.Intern(values)
 	if err != nil {
-		return algorithms.Unknown, "", err
+		return verdict, "", err
 	}
-	a, err := d.Decide(s.ctx, id)
-	if err != nil || !s.flags.Bool("severity") {
-		return a.Verdict, "", err
-	}
-	v, err := severities.Severity(s.ctx, id)
+	v, err := c.severities.Severity(c.s.ctx, id)
 	if err != nil {
 		// The verdict stands; only the severity is not known.
 		if limitOf(err) != nil {
-			return a.Verdict, "", err
+			return verdict, "", err
 		}
 	}
 	if v.Kind == algorithms.SeverityNone {
-		return a.Verdict, "none", err
+		return verdict, "none", err
 	}
-	return a.Verdict, v.String(), err
+	return verdict, v.String(), err
+}
+
+func (c *stateChecker) decide(sp *engine.Space, d algorithms.Decider, values []jani.Value) (algorithms.Verdict, error) {
+	id, err := sp.Intern(values)
+	if err != nil {
+		return algorithms.Unknown, err
+	}
+	a, err := d.Decide(c.s.ctx, id)
+	return a.Verdict, err
+}
+
+// decideFresh decides with a decider and a Space of the state's own.
+func (c *stateChecker) decideFresh(values []jani.Value) (algorithms.Verdict, error) {
+	sp := c.sp.Fork(c.s.ctx, c.s.newPolicy())
+	d, err := algorithms.NewDecider(c.decider.Name(), sp, c.decider.Radius())
+	if err != nil {
+		return algorithms.Unknown, err
+	}
+	v, err := c.decide(sp, d, values)
+	c.pairs += d.Stats().Pairs
+	c.stored += sp.Stats().States
+	c.remainders += sp.Stats().NegativeRemainders
+	return v, err
+}
+
+// cost returns the (state, action) pairs that were generated for the verdicts, the states
+// that were stored, each as often as it was, and the remainders to warn about.
+func (c *stateChecker) cost() (pairs, stored, remainders int64) {
+	return c.pairs + c.decider.Stats().Pairs, c.stored + c.sp.Stats().States, c.remainders + c.sp.Stats().NegativeRemainders
 }

@@ -86,6 +86,7 @@ type environment struct {
 	found          bool // something unsafe
 	undecided      bool
 	exitZero       bool
+	code           int // exit code of what went wrong and is reported already, 0 if nothing did
 }
 
 // usageError is a mistake on the command line.
@@ -99,6 +100,8 @@ func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(fo
 func (env *environment) report(err error) int {
 	if err == nil {
 		switch {
+		case env.code != 0:
+			return env.code
 		case env.found && !env.exitZero:
 			return exitUnsafe
 		case env.undecided:
@@ -179,7 +182,7 @@ func newApp(env *environment) *cli.App {
 		CommandNotFound:           nil,
 		Commands: []*cli.Command{
 			env.runCommand(), env.infoCommand(), env.exploreCommand(), env.fuzzCommand(),
-			env.checkCommand(), env.faultsCommand(), env.benchCommand(),
+			env.checkCommand(), env.faultsCommand(), env.compareCommand(), env.benchCommand(),
 		},
 	}
 	for _, c := range app.Commands {
