@@ -117,13 +117,13 @@ func (d *attractor) solve(ctx context.Context, s engine.StateID) (uint32, error)
 		for i, x := range d.region {
 			if (x.expanded || x.value != noValue) && d.values[x.state] == noValue && low[i] == high[i] {
 				d.values[x.state] = low[i]
+				d.partial = d.partial || d.border > 0 // what is behind the border may never be met again
 				if 0 < low[i] && low[i] < d.ceiling {
 					d.counts.add(low[i])
 				}
 			}
 		}
 		if value, ok := d.known(s); ok {
-			d.partial = d.partial || d.border > 0
 			return value, nil
 		}
 	}

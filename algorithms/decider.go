@@ -219,6 +219,7 @@ func deciders() []algorithm {
 		{"local", newLocal},
 		{"tarjan", newTarjan},
 		{"attractor", newAttractor},
+		{"ipi", newIPI},
 	}
 }
 
@@ -236,6 +237,7 @@ func DeciderNames() []string {
 //	local      on-the-fly least fixpoint over a dependency graph; linear
 //	tarjan     TarjanSafe: depth-first search with caches per budget
 //	attractor  backward fixpoint over a region that grows in rounds; linear
+//	ipi        policy iteration in rounds, from the policy under test; linear
 //
 // Deciders may share a System.
 func NewDecider(name string, sys System, r Radius) (Decider, error) {

@@ -137,69 +137,6 @@ func checkKnown(d algorithms.Decider, want []int) error {
 	return nil
 }
 
-func TestDecidersAgreeWithFixpoint(t *testing.T) {
-	ctx := t.Context()
-	systems := uint64(10_000)
-	if testing.Short() {
-		systems = 1000
-	}
-	values := make(map[algorithms.Radius][]int) // how often each value of J* was queried
-	pairs := make(map[algorithms.Radius]map[string]int64)
-	for _, r := range radii {
-		pairs[r] = make(map[string]int64) // by decider: pairs for the first queries
-	}
-	for seed := range systems {
-		rng := newRand(seed)
-		sys := enginetest.Random(rng, enginetest.SmallConfig(rng))
-		for _, r := range radii {
-			want := enginetest.Fixpoint(sys, int(r))
-			queries := rng.Perm(len(want))[:min(4, len(want))]
-			for _, name := range algorithms.DeciderNames() {
-				view := newStrict(sys)
-				d := newDecider(t, name, view, r)
-				sys.ResetPairs()
-				for i, q := range queries {
-					s := engine.StateID(q)
-					view.show(s)
-					a, err := d.Decide(ctx, s)
-					if err == nil {
-						err = checkAnswer(name, r, a, want[q])
-					}
-					if n := d.Stats().Pairs; n != int64(sys.Pairs) {
-						err = fmt.Errorf("%s: %d pairs counted, but %d generated", name, n, sys.Pairs)
-					}
-					if i == 0 {
-						pairs[r][name] += a.Pairs
-					}
-					if err == nil {
-						err = checkKnown(d, want)
-					}
-					if err == nil && d.Known(s) != a.Verdict {
-						err = fmt.Errorf("%s: state %d was decided but is not known", name, s)
-					}
-					if err != nil {
-						t.Fatalf("seed %d: %v", seed, err)
-					}
-				}
-			}
-			for _, q := range queries {
-				for len(values[r]) <= want[q] {
-					values[r] = append(values[r], 0)
-				}
-				values[r][want[q]]++
-			}
-		}
-	}
-	for _, r := range radii {
-		if len(values[r]) != ceiling(r)+1 || slices.Min(values[r]) < int(systems/100) {
-			t.Errorf("radius %s: the random systems are too uniform: values of J occur %v times", r, values[r])
-		}
-		if p := pairs[r]; p["local"] > p["tarjan"] || p["tarjan"] > p["attractor"] {
-			t.Errorf("radius %s: numbers of pairs %v, want local least and attractor most", r, p)
-		}
-	}
-}
-
 func TestSeverityAgreesWithFixpoint(t *testing.T) {
 	ctx := t.Context()
 	kinds := make(map[algorithms.SeverityKind]int)
@@ -454,7 +391,7 @@ func TestDecidersOnLongChain(t *testing.T) {
 
 func TestDecidersOnLadder(t *testing.T) {
 	const k = 19_999 // 20,000 states and the unsafe one
-	for _, name := range []string{"local", "attractor"} {
+	for _, name := range []string{"local", "attractor", "ipi"} {
 		sys := enginetest.Ladder(k)
 		start := time.Now()
 		a, err := newDecider(t, name, sys, algorithms.Infinite).Decide(t.Context(), 0)
@@ -507,7 +444,7 @@ func TestManyActions(t *testing.T) {
 // depends on the chain and on trap w_i, which the last of the chain tries before any b is
 // seen.
 // The work must stay linear, not grow with the number of queries times the region.
-func TestLocalIsLinearOverUnfinishedQueries(t *testing.T) {
+func TestLinearOverUnfinishedQueries(t *testing.T) {
 	const m, n = 2000, 500
 	const a, b, c, w, q, bad, home = 0, m, 2 * m, 3 * m, 3*m + n, 3*m + 2*n, 3*m + 2*n + 1
 	classes := slices.Repeat([]engine.Class{engine.ClassOrdinary}, home+1)
@@ -525,24 +462,26 @@ func TestLocalIsLinearOverUnfinishedQueries(t *testing.T) {
 		succ[q+i] = [][]engine.StateID{{a, w + i}}
 	}
 	succ[m-1] = append(succ[m-1], []engine.StateID{home})
-	sys := newStrict(enginetest.New(classes, succ, make([]int, home+1)))
-	sys.show(home)
-	d := newDecider(t, "local", sys, algorithms.Infinite)
-	for i := range engine.StateID(n) {
-		answer, err := d.Decide(t.Context(), q+i)
-		if err != nil || answer.Verdict != algorithms.Unsafe {
-			t.Fatalf("query %d: %+v, %v", i, answer, err)
+	for _, name := range []string{"local", "ipi"} {
+		sys := newStrict(enginetest.New(classes, succ, make([]int, home+1)))
+		sys.show(home)
+		d := newDecider(t, name, sys, algorithms.Infinite)
+		for i := range engine.StateID(n) {
+			answer, err := d.Decide(t.Context(), q+i)
+			if err != nil || answer.Verdict != algorithms.Unsafe {
+				t.Fatalf("%s: query %d: %+v, %v", name, i, answer, err)
+			}
+			if i == 0 && name == "local" && d.Stats().Pairs > m+10 {
+				t.Errorf("the first query touched %d pairs, want about %d", d.Stats().Pairs, m)
+			}
 		}
-		if i == 0 && d.Stats().Pairs > m+10 {
-			t.Errorf("the first query touched %d pairs, want about %d", d.Stats().Pairs, m)
+		if limit := 10 * int(home); sys.calls > limit {
+			t.Errorf("%s: %d queries made %d calls on a system of %d states, want at most %d", name, n, sys.calls, home+1, limit)
 		}
-	}
-	if limit := 10 * int(home); sys.calls > limit {
-		t.Errorf("%d queries made %d calls on a system of %d states, want at most %d", n, sys.calls, home+1, limit)
 	}
 }
 
-// Where the policy is safe there is nothing to search: local and tarjan follow it alone.
+// Where the policy is safe there is nothing to search: it alone is followed.
 func TestNoPairTooManyWherePolicyIsSafe(t *testing.T) {
 	ctx := t.Context()
 	tested := 0
@@ -558,7 +497,7 @@ func TestNoPairTooManyWherePolicyIsSafe(t *testing.T) {
 			tested++
 			want := policyPairs(sys, engine.StateID(s))
 			for _, r := range radii {
-				for _, name := range []string{"local", "tarjan"} {
+				for _, name := range []string{"local", "tarjan", "ipi"} {
 					a, err := newDecider(t, name, sys, r).Decide(ctx, engine.StateID(s))
 					if err != nil || a.Pairs != want {
 						t.Fatalf("seed %d: %s, radius %s, state %d: %d pairs, want %d, error %v", seed, name, r, s, a.Pairs, want, err)
