@@ -3,6 +3,7 @@ package algorithms_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
@@ -38,7 +39,11 @@ func TestDecidersAgreeWithFixpoint(t *testing.T) {
 	checks := make(map[string]int64)
 	for seed := from; seed < to; seed++ {
 		rng := newRand(seed)
-		sys := enginetest.Random(rng, enginetest.SmallConfig(rng))
+		cfg := enginetest.SmallConfig(rng)
+		if seed%50 == 0 {
+			cfg = largerConfig(rng)
+		}
+		sys := enginetest.Random(rng, cfg)
 		for _, r := range radii {
 			want := enginetest.Fixpoint(sys, int(r))
 			for _, value := range want {
@@ -69,6 +74,20 @@ func TestDecidersAgreeWithFixpoint(t *testing.T) {
 		if p := pairs[r]; p["local"] > p["tarjan"] || p["tarjan"] > p["attractor"] {
 			t.Errorf("radius %s: numbers of pairs %v, want local least and attractor most", r, p)
 		}
+	}
+}
+
+// largerConfig draws a Config for up to 200 states, sparse in what ends a run, so that
+// greedy actions lead far and round in cycles.
+func largerConfig(rng *rand.Rand) enginetest.Config {
+	return enginetest.Config{
+		States:     50 + rng.IntN(150),
+		Actions:    1 + rng.IntN(5),
+		Outcomes:   1 + rng.IntN(4),
+		Unsafe:     []float64{0.005, 0.02, 0.1}[rng.IntN(3)],
+		Goal:       []float64{0, 0.01, 0.05}[rng.IntN(3)],
+		Terminal:   []float64{0, 0.01}[rng.IntN(2)],
+		NoDecision: []float64{0, 0, 0.1}[rng.IntN(3)],
 	}
 }
 

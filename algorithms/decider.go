@@ -219,6 +219,9 @@ func deciders() []algorithm {
 		{"local", newLocal},
 		{"tarjan", newTarjan},
 		{"attractor", newAttractor},
+		{"lrtdp", newLRTDP},
+		{"lao", newLAO},
+		{"vi", newVI},
 		{"ipi", newIPI},
 	}
 }
@@ -237,6 +240,9 @@ func DeciderNames() []string {
 //	local      on-the-fly least fixpoint over a dependency graph; linear
 //	tarjan     TarjanSafe: depth-first search with caches per budget
 //	attractor  backward fixpoint over a region that grows in rounds; linear
+//	lrtdp      labelled real-time dynamic programming: trials from the query
+//	lao        ILAO*: depth-first walks of the best partial solution graph
+//	vi         value iteration over all states that can be reached
 //	ipi        policy iteration in rounds, from the policy under test; linear
 //
 // Deciders may share a System.
