@@ -39,7 +39,8 @@ type checkSummary struct {
 	Stored   int64   `json:"stored_states"`
 	Seconds  float64 `json:"seconds"`
 	memoryReport
-	Complete bool `json:"complete"`
+	Certificate string `json:"certificate,omitempty"` // file, if one was written
+	Complete    bool   `json:"complete"`
 }
 
 func (s *checkSummary) count(v algorithms.Verdict) {
@@ -95,6 +96,7 @@ func (env *environment) checkCommand() *cli.Command {
 			&cli.BoolFlag{Name: "severity", Usage: "also find how many decisions of the policy must change"},
 			&cli.IntFlag{Name: "max-severity", Value: 16, Usage: "largest severity to tell apart from ∞"},
 			&cli.IntFlag{Name: "severity-effort", Value: -1, Usage: "bound on the search for one severity; negative: none"},
+			certificateFlag(),
 		)...),
 		Action: func(c *cli.Context) error {
 			s, err := env.open(c, true)
@@ -142,7 +144,7 @@ func (s *session) states() ([]jani.ListedState, error) {
 		if err != nil {
 			return nil, err
 		}
-		return s.model.ReadStates(src, s.opener, s.limits)
+		return s.model.ReadStates(src, s.opener(""), s.limits)
 	}
 	starts, err := algorithms.NewStarts(s.model, s.task.Start, algorithms.StartsOptions{})
 	if err != nil {
@@ -189,6 +191,10 @@ func (s *session) check() error {
 	if s.options.Limits.MaxStates = s.flags.Int64("max-states"); s.options.Limits.MaxStates < 0 {
 		return usage("--max-states %d: it is positive", s.options.Limits.MaxStates)
 	}
+	file, err := s.certificateFile()
+	if err != nil {
+		return err
+	}
 	list, err := s.states()
 	if err != nil {
 		return err
@@ -213,8 +219,9 @@ func (s *session) check() error {
 		return usage("--max-severity: %v", err)
 	}
 	var sum checkSummary
-	start := time.Now()
+	var spent time.Duration
 	var failure error
+	var claims []checked
 	distribution := map[string]int{}
 	for i, state := range list {
 		line := checkLine{Index: i}
@@ -222,10 +229,21 @@ func (s *session) check() error {
 		var verdict algorithms.Verdict
 		if failure == nil { // behind a failure all is unknown, and is said to be
 			verdict, line.Severity, failure = c.check(state.Values)
+			if file != "" && verdict != algorithms.Unknown {
+				var id engine.StateID
+				if id, err = sp.Intern(state.Values); err != nil && failure == nil {
+					failure = err
+				}
+				if err == nil {
+					claims = append(claims, checked{i, algorithms.Claim{State: id, Verdict: verdict}})
+				}
+			}
 		}
-		line.Verdict, line.Seconds = verdict.String(), time.Since(began).Seconds()
+		elapsed := time.Since(began)
+		spent += elapsed
+		line.Verdict, line.Seconds = verdict.String(), elapsed.Seconds()
 		sum.count(verdict)
-		if state.Safe != nil {
+		if state.Safe != nil && radius == algorithms.Infinite { // “safe” says nothing about finite radii
 			line.Expected = map[bool]string{true: "safe", false: "unsafe"}[*state.Safe]
 			sum.Expected++
 			if verdict != algorithms.Unknown && line.Expected != line.Verdict {
@@ -245,7 +263,15 @@ func (s *session) check() error {
 	s.warnRemainders(remainders)
 	sum.Schema, sum.Model, sum.Options = "fuzzsafe.check/1", s.modelReport(), s.optionsReport()
 	sum.Solver, sum.Radius = solver, radius.String()
-	sum.Pairs, sum.Stored, sum.Seconds = pairs, stored, time.Since(start).Seconds()
+	sum.Pairs, sum.Stored, sum.Seconds = pairs, stored, spent.Seconds()
+	written := ""
+	if file != "" {
+		if written, err = s.certify(file, sp, radius, claims, nil); err == nil {
+			sum.Certificate = file
+		} else if failure == nil {
+			failure = err
+		}
+	}
 	sum.memoryReport, sum.Complete = peak(), failure == nil
 	s.env.found, s.env.undecided = sum.Unsafe > 0, sum.Unknown > 0
 	if s.json {
@@ -267,6 +293,7 @@ func (s *session) check() error {
 		printSeverities(out, distribution)
 	}
 	fmt.Fprintf(out, "%d (state, action) pairs, %d states stored, %.2f s.\n", sum.Pairs, sum.Stored, sum.Seconds)
+	fmt.Fprint(out, written)
 	return failure
 }
 

@@ -22,6 +22,7 @@ type faultsReport struct {
 	Fuzz    *algorithms.FuzzReport `json:"fuzz,omitempty"` // unless paths were given
 	algorithms.FaultsReport
 	memoryReport
+	Certificate string `json:"certificate,omitempty"` // file, if one was written
 }
 
 func faultFlags() []cli.Flag {
@@ -39,7 +40,8 @@ func (env *environment) faultsCommand() *cli.Command {
 		Name: "faults", Usage: "find the decisions that are to blame for unsafe runs", ArgsUsage: "MODEL",
 		Description: "Analyses the unsafe runs of --paths, or of a fuzzing campaign.",
 		Flags: commonFlags(append(faultFlags(),
-			&cli.StringFlag{Name: "paths", Usage: "analyse the unsafe runs in `FILE`, as “fuzz --output” writes them"})...),
+			&cli.StringFlag{Name: "paths", Usage: "analyse the unsafe runs in `FILE`, as “fuzz --output” writes them"},
+			certificateFlag())...),
 		Action: func(c *cli.Context) error {
 			s, err := env.open(c, true)
 			if err != nil {
@@ -78,6 +80,15 @@ func (s *session) faults() error {
 	if err != nil {
 		return err
 	}
+	cert, err := s.certificateFile()
+	if err != nil {
+		return err
+	}
+	if cert != "" {
+		if err := s.needPolicy("a certificate of faults"); err != nil {
+			return err
+		}
+	}
 	r := faultsReport{Schema: "fuzzsafe.faults/1"}
 	var sp *engine.Space
 	var runs []algorithms.Run
@@ -107,6 +118,18 @@ func (s *session) faults() error {
 	if failure == nil {
 		failure = err
 	}
+	written := ""
+	if cert != "" {
+		faults := make([]algorithms.Fault, len(r.Faults))
+		for i := range faults {
+			faults[i] = r.Fault(i)
+		}
+		if written, err = s.certify(cert, sp, options.Radius, nil, faults); err == nil {
+			r.Certificate = cert
+		} else if failure == nil {
+			failure = err
+		}
+	}
 	r.Model, r.Options, r.memoryReport = s.modelReport(), s.optionsReport(), peak()
 	r.Complete = failure == nil // the runs, too
 	s.env.found = len(unsafe) > 0
@@ -121,6 +144,7 @@ func (s *session) faults() error {
 	}
 	s.printFaults(&r.FaultsReport)
 	s.printExample(sp, unsafe, details, options)
+	fmt.Fprint(s.env.stdout, written)
 	return failure
 }
 

@@ -25,12 +25,13 @@ func mayImport() map[string][]string {
 	return map[string][]string{
 		"jani":              {},
 		"jani/interp":       {"jani"},
+		"jani/certificate":  {"jani", "jani/interp"},
 		"engine":            {"jani"},
 		"engine/enginetest": {"jani", "engine"},
 		"algorithms":        {"jani", "engine"},
 		"nnpolicy":          {"jani", "engine"},
 		"benchmarks":        {"jani", "engine", "algorithms", "nnpolicy"},
-		"cmd/fuzzsafe":      {"jani", "engine", "algorithms", "nnpolicy", "benchmarks"},
+		"cmd/fuzzsafe":      {"jani", "jani/certificate", "engine", "algorithms", "nnpolicy", "benchmarks"},
 	}
 }
 
@@ -243,6 +244,8 @@ func f(w io.Writer, l *slog.Logger) (err error) {
 		{"jani", "a.go", "package jani\nimport \"fuzzsafe/engine\"", "must not import engine"},
 		{"jani", "a_test.go", "package jani\nimport \"fuzzsafe/engine\"", "must not import engine"},
 		{"jani/interp", "a.go", "package interp\nimport \"fuzzsafe/engine\"", "must not import engine"},
+		{"jani/certificate", "a.go", "package certificate\nimport \"fuzzsafe/engine\"", "must not import engine"},
+		{"jani/certificate", "a.go", "package certificate\nimport \"fuzzsafe/algorithms\"", "must not import algorithms"},
 		{"engine", "a.go", "package engine\nimport \"fuzzsafe/engine/enginetest\"", "must not import engine/enginetest"},
 		{"algorithms", "a.go", "package algorithms\nimport _ \"fuzzsafe/nnpolicy\"", "must not import nnpolicy"},
 		{"nnpolicy", "a.go", "package nnpolicy\nimport a \"fuzzsafe/algorithms\"", "must not import algorithms"},

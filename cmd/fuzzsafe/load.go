@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"fuzzsafe/benchmarks"
 	"fuzzsafe/engine"
 	"fuzzsafe/jani"
+	"fuzzsafe/jani/certificate"
 	"fuzzsafe/nnpolicy"
 )
 
@@ -56,6 +58,7 @@ type session struct {
 	name     string // of the model as given
 	doc      *jani.Document
 	model    *jani.Model
+	plan     *jani.Planning
 	task     *jani.Task
 	property *jani.Property // nil if there is none
 	policy   *nnpolicy.Policy
@@ -68,6 +71,7 @@ type session struct {
 
 	bench  *benchmarks.Instance
 	limits jani.Limits
+	files  []certificate.File // that verdicts depend on, without the policy's
 }
 
 // open reads the one argument MODEL and everything that the flags say about it. Commands
@@ -76,8 +80,13 @@ func (env *environment) open(c *cli.Context, needUnsafe bool) (*session, error) 
 	if c.NArg() != 1 {
 		return nil, usage("%s needs one MODEL, found %d arguments", c.Command.Name, c.NArg())
 	}
+	return env.openModel(c, c.Args().First(), needUnsafe)
+}
+
+// openModel is open for a MODEL that is not the only argument.
+func (env *environment) openModel(c *cli.Context, model string, needUnsafe bool) (*session, error) {
 	env.exitZero = c.Bool("exit-zero")
-	s := &session{env: env, flags: c, name: c.Args().First(), json: c.Bool("json"), seed: c.Uint64("seed"), workers: c.Int("workers")}
+	s := &session{env: env, flags: c, name: model, json: c.Bool("json"), seed: c.Uint64("seed"), workers: c.Int("workers")}
 	if s.workers < 0 {
 		return nil, usage("--workers %d: it is at least 1, or 0 for all cores", s.workers)
 	}
@@ -152,6 +161,7 @@ func (s *session) load(needUnsafe bool) error {
 		}
 		return usage("there is no unsafe condition: the model has no planning property; give --property FILE or --unsafe EXPR")
 	}
+	s.plan = plan
 	name := ""
 	if s.property != nil {
 		name = s.property.Name
@@ -169,6 +179,7 @@ func (s *session) source(name string) (*jani.Source, error) {
 		if err != nil {
 			return nil, &badFile{fmt.Errorf("standard input: %w", err)}
 		}
+		s.record(certificate.RoleModel, "<stdin>", text)
 		return jani.NewSource("<stdin>", text), nil
 	}
 	if bench, ok := strings.CutPrefix(name, "bench:"); ok {
@@ -177,9 +188,9 @@ func (s *session) source(name string) (*jani.Source, error) {
 			return nil, usage("%v", err)
 		}
 		s.bench = &instance
-		return s.embedded(benchmarks.ModelFile)
+		return s.embedded(certificate.RoleModel, benchmarks.ModelFile)
 	}
-	src, err := readFile(name)
+	src, err := s.read(certificate.RoleModel, name)
 	if err != nil {
 		if _, unknown := benchmarks.Open(name); unknown == nil {
 			err = &badFile{fmt.Errorf("%w (did you mean bench:%s?)", err, name)}
@@ -196,21 +207,44 @@ func readFile(name string) (*jani.Source, error) {
 	return jani.NewSource(name, text), nil
 }
 
+// read reads a file that verdicts depend on, unless role is "".
+func (s *session) read(role, name string) (*jani.Source, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, &badFile{err}
+	}
+	s.record(role, name, text)
+	return jani.NewSource(name, text), nil
+}
+
+// record notes a file that verdicts depend on, unless role is "".
+func (s *session) record(role, name string, text []byte) {
+	if role != "" {
+		s.files = append(s.files, certificate.File{Role: role, Name: name, SHA256: digest(text)})
+	}
+}
+
+func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
+
 // embedded reads a file of an embedded instance.
-func (s *session) embedded(file string) (*jani.Source, error) {
+func (s *session) embedded(role, file string) (*jani.Source, error) {
 	text, err := fs.ReadFile(s.bench.FS(), file)
 	if err != nil {
 		return nil, &badFile{err}
 	}
-	return jani.NewSource("bench:"+s.bench.Name+"/"+file, text), nil
+	name := "bench:" + s.bench.Name + "/" + file
+	s.record(role, name, text)
+	return jani.NewSource(name, text), nil
 }
 
 // opener reads the file that a {"file": …} part names, relative to the file that says so.
-func (s *session) opener(from *jani.Source, name string) (*jani.Source, error) {
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(filepath.Dir(from.Name), name)
+func (s *session) opener(role string) jani.Opener {
+	return func(from *jani.Source, name string) (*jani.Source, error) {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(from.Name), name)
+		}
+		return s.read(role, name)
 	}
-	return readFile(name)
 }
 
 // planning gathers the conditions from property and flags.
@@ -223,25 +257,25 @@ func (s *session) planning() (*jani.Planning, error) {
 	if prop != nil {
 		s.property = prop
 		var warnings []jani.Warning
-		if plan, warnings, err = prop.Planning(s.opener, s.limits); err != nil {
+		if plan, warnings, err = prop.Planning(s.opener(certificate.RolePart), s.limits); err != nil {
 			return nil, err
 		}
 		s.warnings(warnings)
 	}
 	for _, part := range []struct {
-		flag, role string
-		to         **jani.Condition
-	}{{"unsafe", "safe", &plan.Unsafe}, {"goal", "goal", &plan.Goal}, {"start", "start", &plan.Start}} {
+		flag, role, file string
+		to               **jani.Condition
+	}{{"unsafe", "safe", certificate.RoleUnsafe, &plan.Unsafe}, {"goal", "goal", certificate.RoleGoal, &plan.Goal}, {"start", "start", "", &plan.Start}} {
 		text := s.flags.String(part.flag)
 		if text == "" {
 			continue
 		}
 		if file, ok := strings.CutPrefix(text, "@"); ok {
-			src, err := readFile(file)
+			src, err := s.read(part.file, file)
 			if err != nil {
 				return nil, err
 			}
-			cond, warnings, err := jani.ParseCondition(src, part.role, s.opener, s.limits)
+			cond, warnings, err := jani.ParseCondition(src, part.role, s.opener(part.file), s.limits)
 			if err != nil {
 				return nil, err
 			}
@@ -264,7 +298,7 @@ func (s *session) findProperty() (*jani.Property, error) {
 	asked := s.flags.String("property")
 	if asked == "" {
 		if s.bench != nil {
-			src, err := s.embedded(benchmarks.PropertyFile)
+			src, err := s.embedded(certificate.RoleProperty, benchmarks.PropertyFile)
 			if err != nil {
 				return nil, err
 			}
@@ -299,7 +333,7 @@ func (s *session) findProperty() (*jani.Property, error) {
 		}
 		return nil, &badFile{fmt.Errorf("--property %s: neither a property of the model nor a file (%s)", asked, hint)}
 	}
-	src, err := readFile(file)
+	src, err := s.read(certificate.RoleProperty, file)
 	if err != nil {
 		return nil, err
 	}
