@@ -71,6 +71,7 @@ type edge struct {
 	// random says that probabilities depend on the state: they are then evaluated,
 	// and checked, each time.
 	random bool
+	races  bool // its probabilities need not sum to 1
 	// levels lists the assignment indices in use, nil if there is at most one.
 	levels []int
 	// extended says that assignments read or write transient variables.
@@ -275,7 +276,7 @@ func contendedVariables(m *jani.Model) map[jani.VarID]bool {
 
 func (c *exprCompiler) edge(instance int, e *jani.ModelEdge, contended map[jani.VarID]bool) *edge {
 	part := &c.model.Parts[instance]
-	out := &edge{name: fmt.Sprintf("automaton %q, edge %d", part.Name, e.Index), pos: e.Pos}
+	out := &edge{name: fmt.Sprintf("automaton %q, edge %d", part.Name, e.Index), pos: e.Pos, races: e.Markovian && c.model.Type != "ctmdp"}
 	for _, d := range e.Destinations {
 		if p := d.Probability; p != nil && p.Op != jani.OpConst {
 			out.random = true
@@ -674,7 +675,7 @@ func (k *worker) positive() error {
 			}
 			k.weight = append(k.weight, p > 0)
 		}
-		if k.err == nil && e.random && math.Abs(sum-1) > jani.ProbabilityTolerance {
+		if k.err == nil && e.random && math.Abs(sum-1) > jani.ProbabilityTolerance && (!e.races || sum == 0) {
 			k.fail(e.pos, "the probabilities sum to %g, not to 1", sum)
 		}
 		if k.err != nil {

@@ -20,7 +20,7 @@ import (
 // goes into the first word with room, in model order; unused bits are 0, so that
 // states are equal iff their words are.
 //
-// Transient variables that assignments read get fields too, in words behind those of the
+// Transient variables that assignments mention get fields too, in words behind those of the
 // state: they exist only while a transition is made.
 type Layout struct {
 	words  int

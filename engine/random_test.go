@@ -1,541 +1,379 @@
 package engine_test
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"fuzzsafe/engine"
+	"fuzzsafe/jani"
+	"fuzzsafe/jani/interp"
 )
 
-// randomModel writes a random JANI model. Most of what it draws is type-correct and
-// stays within bounds; some of it fails when it is evaluated.
-type randomModel struct {
-	*rand.Rand
-	vars   []randomVar // in scope
-	wide   bool        // every automaton has many edges, which should rarely contradict each other
-	own    []randomVar // in a wide model: the variables that may be assigned to
-	params []string    // names of constants
-	depth  int         // of the expression being drawn
-	// fail is the probability that an operand or a value is drawn without care.
-	fail float64
+// agreement counts what random models have shown.
+type agreement struct {
+	models      int
+	compared    int // models that both sides took
+	rejected    int // by both sides
+	unsupported int // by the compiler, by name
+	constant    int // rejected by the compiler for a constant that no run need evaluate
+	open        int // models whose initial states the interpreter cannot list
+	large       int // models with at least ten states compared
+	states      int
+	failed      int // states that end in an error both ways
+	lazy        int // models with synchronisations that are combined at run time
+	races       int // states in which Markovian edges race
+	deadlocks   int // states without choice
+	classes     [engine.ClassUnsafe + 1]int
+	evaluated   int // conditions that package jani evaluated, too
+	undefined   int // states in which a condition fails both ways
+	used        map[string]int
 }
 
-// randomVar is a variable, an array if dims is not nil.
-type randomVar struct {
-	name    string
-	kind    string // bool, int, real
-	lo, hi  int64  // bounds of an int, used for values even if the type has none
-	dims    []int
-	typ     any
-	initial bool // has an initial value
-}
+// constantErrors are of constants that the compiler rejects wherever they stand.
+var constantErrors = []string{"the array has no such element", "not from 0 to 1", "the rate is negative",
+	"gets two different values", "outside the bounds of its type", "the probabilities sum to"}
 
-// object is a JSON object.
-type object map[string]any
-
-func op(name string, left, right any) any { return object{"op": name, "left": left, "right": right} }
-
-func unary(name string, e any) any { return object{"op": name, "exp": e} }
-
-// The sorts of integer variables: what the packing and the guard tables must cope with.
-var intSorts = []struct {
-	lo, hi       int64
-	lower, upper bool
-}{
-	{0, 1, true, true},
-	{0, 3, true, true},
-	{-3, 4, true, true},
-	{-9, -5, true, true},
-	{7, 7, true, true},
-	{0, 99, true, true},
-	{0, 8191, true, true}, // the last with one set of rows per value
-	{0, 8192, true, true},
-	{-20000, 20000, true, true},
-	{-1 << 40, 1 << 40, true, true},
-	{-1<<63 + 1, 1<<63 - 2, true, true},
-	{0, 50, true, false},
-	{-50, 5, false, true},
-	{-1 << 62, 1 << 62, false, false},
-}
-
-func (r *randomModel) chance(p float64) bool { return r.Float64() < p }
-
-func pick[T any](r *randomModel, list ...T) T { return list[r.IntN(len(list))] }
-
-// variable draws a variable that is not declared yet.
-func (r *randomModel) variable(name string) randomVar {
-	v := randomVar{name: name, initial: true}
-	switch r.IntN(10) {
-	case 0, 1:
-		v.kind, v.typ = "bool", "bool"
-	case 2:
-		v.kind, v.typ = "real", "real"
-		if r.chance(0.6) {
-			v.typ = object{"kind": "bounded", "base": "real", "lower-bound": -2.5, "upper-bound": 1000}
+// compare compares one random model on up to limit states. What the model uses counts
+// if its states have been compared.
+func (n *agreement) compare(text string, used map[string]bool, limit int) error {
+	n.models++
+	doc, err := jani.Parse(jani.NewSource("random", []byte(text)), jani.Limits{})
+	if err != nil {
+		return err
+	}
+	plan, _, err := doc.Properties[0].Planning(nil, jani.Limits{})
+	if err != nil {
+		return err
+	}
+	var task *jani.Task
+	m, err := jani.Compile(doc, nil)
+	if err == nil {
+		task, err = m.Task("conditions", plan)
+	}
+	var defect *jani.Error
+	if errors.As(err, &defect) && defect.Kind == jani.Unsupported {
+		n.unsupported++
+		return nil
+	}
+	in, inErr := interp.New(doc, nil)
+	if inErr != nil {
+		if err == nil {
+			return fmt.Errorf("only the interpreter rejects the model: %w", inErr)
 		}
-	default:
-		sort := pick(r, intSorts...)
-		if r.chance(0.5) {
-			sort = intSorts[r.IntN(4)]
-		}
-		v.kind, v.lo, v.hi = "int", sort.lo, sort.hi
-		bounds := object{"kind": "bounded", "base": "int"}
-		if sort.lower {
-			bounds["lower-bound"] = sort.lo
-		}
-		if sort.upper {
-			bounds["upper-bound"] = sort.hi
-		}
-		if v.typ = bounds; !sort.lower && !sort.upper {
-			v.typ = "int"
-		}
+		n.rejected++
+		return nil
 	}
-	switch {
-	case r.chance(0.2):
-		v.dims = []int{1 + r.IntN(3)}
-	case r.chance(0.1):
-		v.dims = []int{1 + r.IntN(2), 1 + r.IntN(3)}
-	case v.kind == "bool" || v.kind == "int" && v.hi-v.lo < 8 && v.hi-v.lo >= 0:
-		v.initial = r.chance(0.9)
-	}
-	for range v.dims {
-		v.typ = object{"kind": "array", "base": v.typ}
-	}
-	return v
-}
-
-func (r *randomModel) declare(v randomVar) any {
-	d := object{"name": v.name, "type": v.typ}
-	if v.initial {
-		d["initial-value"] = r.array(v.dims, func() any { return r.literal(v) })
-	}
-	return d
-}
-
-// array draws an array value of a shape; the shape of a scalar is empty.
-func (r *randomModel) array(dims []int, element func() any) any {
-	if len(dims) == 0 {
-		return element()
-	}
-	if len(dims) == 1 && r.chance(0.2) {
-		return object{"op": "ac", "var": "k", "length": dims[0], "exp": element()}
-	}
-	list := []any{}
-	for range dims[0] {
-		list = append(list, r.array(dims[1:], element))
-	}
-	return object{"op": "av", "elements": list}
-}
-
-// literal draws a value of v that is near the start of its range, where the model
-// has its constants.
-func (r *randomModel) literal(v randomVar) any {
-	switch v.kind {
-	case "bool":
-		return r.chance(0.5)
-	case "real":
-		return pick[any](r, 0, 0.0, 0.5, -2.5, 1, 2.25, 1e3)
-	}
-	if r.chance(0.1) {
-		return v.hi
-	}
-	lo := v.lo
-	if lo < -100 {
-		lo = -3
-	}
-	if v.hi/2-lo/2 > 4 { // the whole range may not fit into an int64
-		return lo + r.Int64N(5)
-	}
-	return lo + r.Int64N(v.hi-lo+1)
-}
-
-// of returns the variables of a kind.
-func (r *randomModel) of(kind string) (list []randomVar) {
-	for _, v := range r.vars {
-		if v.kind == kind {
-			list = append(list, v)
-		}
-	}
-	return list
-}
-
-// ref names a scalar variable or an element of v.
-func (r *randomModel) ref(v randomVar) any {
-	var e any = v.name
-	for _, n := range v.dims {
-		e = object{"op": "aa", "exp": e, "index": r.index(n)}
-	}
-	return e
-}
-
-// index draws an index into n elements.
-func (r *randomModel) index(n int) any {
-	switch {
-	case r.chance(r.fail / 4):
-		return pick(r, -1, n, n+5)
-	case r.chance(r.fail):
-		return r.int()
-	case r.depth > 2 || r.chance(0.5):
-		return r.IntN(n)
-	}
-	// a remainder, made positive
-	return unary("abs", op("%", r.int(), n))
-}
-
-// bool, int and real draw expressions.
-
-func (r *randomModel) bool() any {
-	r.depth++
-	defer func() { r.depth-- }()
-	if r.depth > 3 || r.chance(0.2) {
-		if vars := r.of("bool"); len(vars) > 0 && r.chance(0.6) {
-			return r.ref(pick(r, vars...))
-		}
-		return r.comparison()
-	}
-	switch r.IntN(9) {
-	case 0:
-		return op("∨", r.bool(), r.bool())
-	case 1, 2:
-		return op("∧", r.bool(), r.bool())
-	case 3:
-		return op("⇒", r.bool(), r.bool())
-	case 4:
-		return unary("¬", r.bool())
-	case 5:
-		return object{"op": "ite", "if": r.bool(), "then": r.bool(), "else": r.bool()}
-	case 6:
-		return op(pick(r, "=", "≠"), r.bool(), r.bool())
-	case 7:
-		if r.chance(0.1) {
-			return r.behindConstant()
-		}
-	}
-	return r.comparison()
-}
-
-// behindConstant draws a condition with a part that cannot be computed and need not be.
-func (r *randomModel) behindConstant() any {
-	bad := pick(r,
-		op(">", op("/", 1, 0), 0.5),
-		op("=", op("%", 7, 0), 1),
-		op("<", op("+", int64(1<<63-1), 1), 0),
-		op("=", op("log", 0, 2), 1),
-		op("=", unary("floor", op("pow", 10, 300)), 1))
-	switch r.IntN(4) {
-	case 0:
-		return op("∧", false, bad)
-	case 1:
-		return op("∨", true, bad)
-	case 2:
-		return op("⇒", op("<", 2, 1), bad)
-	}
-	return object{"op": "ite", "if": true, "then": r.bool(), "else": bad}
-}
-
-// comparison draws one variable against a constant, mostly: what the guard tables
-// take.
-func (r *randomModel) comparison() any {
-	sign := pick(r, "=", "≠", "<", "≤", ">", "≥", "≤", "≥")
-	vars := append(r.of("int"), r.of("real")...)
-	if len(vars) > 0 && r.chance(0.6) {
-		v := pick(r, vars...)
-		c := r.literal(v)
-		if v.kind == "int" && r.chance(0.05) {
-			c = pick[any](r, 1.5, -1<<63, 1<<63-1, 0.0)
-		}
-		if r.chance(0.3) {
-			return op(sign, c, r.ref(v))
-		}
-		return op(sign, r.ref(v), c)
-	}
-	if r.chance(0.2) {
-		return op(sign, r.real(), r.real())
-	}
-	return op(sign, r.int(), r.int())
-}
-
-func (r *randomModel) int() any {
-	r.depth++
-	defer func() { r.depth-- }()
-	vars := r.of("int")
-	if r.depth > 3 || r.chance(0.3) {
+	initial, initialErr := in.InitialStates(limit)
+	if err != nil {
 		switch {
-		case len(r.params) > 0 && r.chance(0.2):
-			return pick(r, r.params...)
-		case len(vars) > 0 && r.chance(0.7):
-			return r.ref(pick(r, vars...))
+		case slices.ContainsFunc(constantErrors, func(s string) bool { return strings.Contains(err.Error(), s) }):
+			n.constant++
+		case initialErr != nil, strings.Contains(err.Error(), "no initial state") && len(initial) == 0:
+			n.rejected++
+		default:
+			return fmt.Errorf("only the compiler rejects the model: %w", err)
 		}
-		return r.IntN(9) - 3
+		return nil
 	}
-	switch r.IntN(12) {
-	case 0, 1, 2:
-		return op("+", r.int(), r.int())
-	case 3:
-		return op("-", r.int(), r.int())
-	case 4:
-		return op("*", r.int(), pick[any](r, r.IntN(5)-2, r.int()))
-	case 5:
-		return op("%", r.int(), r.divisor())
-	case 6:
-		return op(pick(r, "min", "max"), r.int(), r.int())
-	case 7:
-		return unary(pick(r, "-", "abs", "sgn"), r.int())
-	case 8:
-		return object{"op": "ite", "if": r.bool(), "then": r.int(), "else": r.int()}
-	case 9:
-		return unary(pick(r, "floor", "ceil", "trc", "sgn"), r.real())
+	tw, err := newTwins(doc, nil, task)
+	if err != nil {
+		return err
 	}
-	return r.IntN(9) - 3
+	if initialErr != nil { // too many, or a restriction that cannot be evaluated
+		n.open++
+		return nil
+	}
+	if _, lazy := tw.byEdge.CompositeEdges(); lazy {
+		n.lazy++
+	}
+	start, err := tw.initial(initial)
+	if err != nil {
+		return err
+	}
+	walked := tw
+	if m.Type == "ma" { // everything that races, wherever it is enabled; then the races that take place
+		if walked, err = tw.withoutMaximalProgress(); err != nil {
+			return err
+		}
+	}
+	states, failed, err := walked.walk(start, limit, false)
+	if err != nil {
+		return err
+	}
+	known := walked.byEdge
+	for id := range engine.StateID(min(limit, known.NumStates())) {
+		if err := n.state(tw, plan, start, known.Values(id)); err != nil {
+			return fmt.Errorf("state %s: %w", known.Describe(id), err)
+		}
+	}
+	n.compared++
+	n.states += states
+	n.failed += failed
+	if states >= 10 {
+		n.large++
+	}
+	for name := range used {
+		n.used[name]++
+	}
+	return nil
 }
 
-// divisor draws a number that is rarely 0.
-func (r *randomModel) divisor() any {
-	if r.chance(r.fail) {
-		return r.int()
+// state compares the actions of a state, and its class by the unsafe and the goal
+// condition.
+func (n *agreement) state(tw *twins, plan *jani.Planning, start [][]jani.Value, values []jani.Value) error {
+	state, err := tw.in.State(values)
+	if err != nil {
+		return err
 	}
-	return pick[any](r, 2, 3, -2, op("+", 1, unary("abs", op("%", r.int(), 5))))
+	id, err := tw.byEdge.Intern(values)
+	if err != nil {
+		return err
+	}
+	choices, wantErr := tw.in.Choices(state)
+	have, gotErr := tw.outcomes(tw.byEdge, id)
+	if (wantErr == nil) != (gotErr == nil) && !tw.dropped {
+		return fmt.Errorf("the interpreter's error is %v, that of the space is %v", wantErr, gotErr)
+	}
+	if wantErr != nil {
+		return nil // it is not known whether the state is a deadlock
+	}
+	var want []action
+	for _, c := range choices {
+		var successors [][]jani.Value
+		for _, o := range c.Outcomes {
+			successors = appendNew(successors, [][]jani.Value{tw.in.Values(o.State)})
+		}
+		label := tw.action(c.Action)
+		if c.Race {
+			n.races++
+			label = tw.model.Race
+			slices.SortFunc(successors, slices.Compare[[]jani.Value])
+		}
+		want = append(want, action{label, successors})
+	}
+	if !reflect.DeepEqual(have, want) {
+		return fmt.Errorf("the space has\n%v, the interpreter\n%v", have, want)
+	}
+	if len(choices) == 0 {
+		n.deadlocks++
+	}
+	facts := map[jani.Op]bool{
+		jani.OpInitial:  slices.ContainsFunc(start, func(s []jani.Value) bool { return slices.Equal(s, values) }),
+		jani.OpDeadlock: len(choices) == 0,
+	}
+	task, class := tw.byEdge.Task(), engine.ClassUnsafe
+	holds, wantErr, err := n.condition(tw, task.Unsafe, instead(plan.Unsafe.Exp, facts), state)
+	if err == nil && wantErr == nil && !holds {
+		class = engine.ClassGoal
+		if holds, wantErr, err = n.condition(tw, task.Goal, instead(plan.Goal.Exp, facts), state); !holds {
+			class = engine.ClassOrdinary
+		}
+	}
+	if err != nil {
+		return err
+	}
+	got, gotErr := tw.byEdge.Class(id)
+	if (wantErr == nil) != (gotErr == nil) || wantErr == nil && got != class {
+		return fmt.Errorf("class %d, error %v; the interpreter says %d, error %v", got, gotErr, class, wantErr)
+	}
+	if wantErr != nil {
+		n.undefined++
+		return nil
+	}
+	n.classes[class]++
+	return nil
 }
 
-func (r *randomModel) real() any {
-	r.depth++
-	defer func() { r.depth-- }()
-	if r.depth > 3 || r.chance(0.3) {
-		if vars := r.of("real"); len(vars) > 0 && r.chance(0.8) {
-			return r.ref(pick(r, vars...))
-		}
-		return pick[any](r, 0.5, 1, -0.25, 3.75, 0.0, object{"constant": "π"})
+// condition evaluates a condition in the interpreter. Where package jani can evaluate it,
+// typed, from the values alone, differ says how its result differs.
+func (n *agreement) condition(tw *twins, typed, e *jani.Expr, s interp.State) (holds bool, failed, differ error) {
+	holds, failed = tw.in.Holds(e, s)
+	got, err := typed.Eval(tw.in.Values(s))
+	var defect *jani.Error
+	if errors.As(err, &defect) && defect.Kind == jani.Unsupported { // a deadlock is asked for
+		return holds, failed, nil
 	}
-	switch r.IntN(9) {
-	case 0:
-		return op(pick(r, "+", "-", "*"), r.real(), r.real())
-	case 1:
-		return op("/", r.real(), r.divisor())
-	case 2:
-		return op(pick(r, "min", "max"), r.real(), r.int())
-	case 3:
-		return unary(pick(r, "-", "abs"), r.real())
-	case 4:
-		return object{"op": "ite", "if": r.bool(), "then": r.real(), "else": r.int()}
-	case 5:
-		if r.chance(r.fail) {
-			return op(pick(r, "pow", "log"), r.real(), r.real())
-		}
-		return op("pow", r.real(), 2)
+	n.evaluated++
+	if (failed == nil) != (err == nil) || err == nil && got.Bool() != holds {
+		differ = fmt.Errorf("a condition has the value %v, error %v; the interpreter says %v, error %w",
+			got.Bool(), err, holds, failed)
 	}
-	return r.int()
+	return holds, failed, differ
 }
 
-// value draws what is assigned to v.
-func (r *randomModel) value(v randomVar) any {
-	switch {
-	case v.kind == "bool":
-		return r.bool()
-	case r.chance(r.fail / 2):
-		// Not a constant, which would have to be within bounds.
-		return op("+", r.ref(v), r.int())
-	case v.kind == "real":
-		switch r.IntN(3) {
-		case 0:
-			return op("max", op("min", r.real(), 2.5), -2.5)
-		case 1:
-			return op("*", r.ref(v), pick[any](r, 0.5, json.Number("-0.0"), -1))
+// instead returns e with truth values in place of the predicates that the interpreter
+// does not know.
+func instead(e *jani.Expr, facts map[jani.Op]bool) *jani.Expr {
+	to := *e
+	if truth, ok := facts[e.Op]; ok {
+		if to.Op, to.Kind = jani.OpConst, jani.KindBool; truth {
+			to.Int = 1
 		}
-		return r.literal(v)
 	}
-	switch r.IntN(4) {
-	case 0:
-		return op("max", v.lo, op("min", v.hi, r.int()))
-	case 1: // one more, from the last to the first
-		return object{"op": "ite", "if": op("<", r.ref(v), v.hi), "then": op("+", v.name, 1), "else": v.lo}
+	to.Args = nil
+	for _, a := range e.Args {
+		to.Args = append(to.Args, instead(a, facts))
 	}
-	return r.literal(v)
+	return &to
 }
 
-func (r *randomModel) assignments() []any {
-	list := []any{}
-	n := r.IntN(4)
-	if r.wide {
-		n /= 2
-	}
-	for range n {
-		v := pick(r, r.vars...)
-		if r.wide && r.chance(0.98) {
-			v = pick(r, r.own...)
-		}
-		a := object{}
-		switch {
-		case v.dims != nil && r.chance(0.25):
-			a["ref"] = v.name
-			a["value"] = r.array(v.dims, func() any { return r.literal(v) })
-			for _, w := range r.vars {
-				if r.chance(0.5) && fmt.Sprint(w.typ, w.dims) == fmt.Sprint(v.typ, v.dims) {
-					a["value"] = w.name
+// features must occur in random models that are compared. %s is each of places.
+var features = []string{
+	"call in %s", "transient in %s", "real in %s", "comparison of arrays in %s", "ite of arrays in %s",
+	"bool parameter", "int parameter", "real parameter", "parameter that hides a name",
+	"function of an automaton", "function that hides another", "local variable that hides a global one",
+	"type lts", "type dtmc", "type mdp", "type ctmc", "type ctmdp", "type ma",
+	"rate of a silent edge", "rate of a labelled edge", "rate by a condition", "rate by an integer",
+	"transient bool, initial value true", "transient int, initial value true", "transient real, initial value true",
+	"transient bool, initial value false", "transient int, initial value false", "transient real, initial value false",
+	"transient value of a bool, initial value true", "transient value of a int, initial value true",
+	"transient value of a real, initial value true", "transient value of a int, initial value false",
+	"transient bool assigned, initial value true", "transient int assigned, initial value true",
+	"transient real assigned, initial value true", "transient int assigned, initial value false",
+	"transient assigned true, index of sign -1", "transient assigned true, index of sign 0",
+	"transient assigned true, index of sign 1",
+	"transient assigned false, index of sign -1", "transient assigned false, index of sign 1",
+	"input-enable", "initial", "deadlock", "several instances",
+	"array of 1 dimensions", "array of 2 dimensions", "computed index", "array constructor in guard",
+	"element of an array that is no variable", "ite of arrays assigned",
+	"variable without initial value", "restrict-initial of the model", "restrict-initial of an automaton",
+	"call in constant", "call in initial value",
+}
+
+// places are where a feature must occur that can stand anywhere.
+var places = []string{"guard", "rate", "probability", "value", "index", "function", "condition"}
+
+func TestRandomModels(t *testing.T) {
+	const seed = 1
+	for _, c := range []struct {
+		name                string
+		models, wide, limit int
+	}{
+		{"small", 1200, 0, 60},
+		{"listed synchronisations", 60, 6, 30}, // 216 composite edges
+		{"lazy synchronisations", 60, 8, 30},   // 512
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := agreement{used: map[string]int{}}
+			for i := range uint64(c.models) {
+				r := &randomModel{Rand: rand.New(rand.NewPCG(seed, i))}
+				text := r.model(c.wide)
+				if err := n.compare(text, r.used, c.limit); err != nil {
+					t.Fatalf("seed %d, model %d: %v\n%s", seed, i, err, text)
 				}
 			}
-			if n := v.dims[0]; len(v.dims) == 1 && r.chance(0.3) { // shifted by one
-				a["value"] = object{"op": "ac", "var": "k", "length": n, "exp": object{"op": "ite", "if": op("<", "k", n-1),
-					"then": object{"op": "aa", "exp": v.name, "index": op("+", "k", 1)}, "else": r.literal(v)}}
+			t.Logf("%d models: %d compared, %d of them on at least 10 states; %d rejected by both sides, %d by the compiler "+
+				"for a constant; %d not supported, %d with too many initial states", n.models, n.compared, n.large, n.rejected,
+				n.constant, n.unsupported, n.open)
+			t.Logf("%d states: %d with an error, %d deadlocks, %d races; classes %v, %d undefined, %d conditions evaluated, too",
+				n.states, n.failed, n.deadlocks, n.races, n.classes[1:], n.undefined, n.evaluated)
+			if n.states < 5*n.compared || n.failed == 0 || n.failed > n.states/4 || n.deadlocks > n.states/2 ||
+				n.races < n.states/20 || n.evaluated < n.states || slices.Min(n.classes[1:]) == 0 {
+				t.Error("the states are not what they should be")
 			}
-		case v.dims != nil:
-			element := v
-			element.dims = nil
-			a["ref"] = r.ref(v)
-			a["value"] = r.literal(element)
-			if v.kind == "bool" {
-				a["value"] = r.bool()
-			} else if v.kind == "int" && r.chance(0.5) {
-				a["value"] = op("max", v.lo, op("min", v.hi, r.int()))
+			if lazy := c.wide > 6; n.compared < n.models/2 || lazy && n.lazy < n.compared/3 {
+				t.Errorf("%d models with lazy synchronisations", n.lazy)
 			}
-		default:
-			a["ref"], a["value"] = v.name, r.value(v)
-		}
-		if r.chance(0.5) {
-			a["index"] = pick(r, 0, 1, -1, -2, 5)
-		}
-		list = append(list, a)
+			if c.wide > 0 {
+				return
+			}
+			if n.compared < n.models*8/10 || n.large < n.models/5 ||
+				n.rejected == 0 || n.unsupported > 0 || n.undefined == 0 || slices.Min(n.classes[1:]) < n.states/10 {
+				t.Error("the models are not what they should be")
+			}
+			for _, place := range places {
+				for _, feature := range features {
+					if name := strings.ReplaceAll(feature, "%s", place); n.used[name] < 4 {
+						t.Errorf("%d models with feature %q", n.used[name], name)
+					}
+				}
+			}
+		})
 	}
-	return list
 }
 
-func (r *randomModel) destinations(locations int) []any {
-	probabilities := [][]any{{nil}, {nil}, {1}, {0.5, 0.5}, {0, 1}, {0.25, 0.75, 0}, {0.1, 0.2, 0.7}}
-	list := pick(r, probabilities...)
-	switch {
-	case len(r.of("int")) > 0 && r.chance(r.fail/4): // may be no probability
-		p := op("/", r.ref(pick(r, r.of("int")...)), 2)
-		list = []any{p, op("-", 1, p)}
-	case r.chance(0.15):
-		p := object{"op": "ite", "if": r.bool(), "then": pick[any](r, 0.5, 1, 0), "else": pick[any](r, 0.25, 1.0)}
-		list = []any{p, op("-", 1, p)}
-	case r.chance(0.05):
-		p := op("/", 1, op("+", 1, unary("abs", op("%", r.int(), 3))))
-		list = []any{op("-", 1, p), p}
-	}
-	var dests []any
-	for _, p := range list {
-		d := object{"location": fmt.Sprint("l", r.IntN(locations)), "assignments": r.assignments()}
-		if p != nil {
-			d["probability"] = object{"exp": p}
-		}
-		dests = append(dests, d)
-	}
-	return dests
+// corner is a model with one automaton p, one location l and one edge, for a reading of
+// the language that random models reach rarely or not at all.
+type corner struct {
+	name                               string
+	variables, functions, values, edge string // the values are transient ones of the location
+	differs                            string // what the difference says, "" if there is none
 }
 
-// automaton draws an automaton with at least one edge for each of the labels.
-func (r *randomModel) automaton(name string, labels []string, edges int) object {
-	globals := r.vars
-	defer func() { r.vars = globals }()
-	variables := []any{}
-	n := r.IntN(3)
-	if r.wide {
-		n++
-	}
-	for i := range n {
-		v := r.variable(fmt.Sprint(name, i))
-		variables = append(variables, r.declare(v))
-		r.vars = append(r.vars[:len(r.vars):len(r.vars)], v)
-	}
-	r.own = r.vars[len(globals):]
-	var locations, initial, list []any
-	n = 1 + r.IntN(3)
-	for i := range n {
-		location := fmt.Sprint("l", i)
-		locations = append(locations, object{"name": location})
-		if i == 0 || r.chance(0.2) {
-			initial = append(initial, location)
-		}
-	}
-	for i := range max(edges, len(labels)) {
-		e := object{"location": fmt.Sprint("l", r.IntN(n)), "destinations": r.destinations(n)}
-		if i < len(labels) {
-			e["action"] = labels[i]
-		} else if r.wide || r.chance(0.6) {
-			e["action"] = pick(r, labels...)
-		}
-		if r.chance(0.7) {
-			e["guard"] = object{"exp": r.bool()}
-		}
-		list = append(list, e)
-	}
-	a := object{"name": name, "variables": variables, "locations": locations, "initial-locations": initial, "edges": list}
-	if r.chance(0.05) {
-		a["restrict-initial"] = object{"exp": r.bool()}
-	}
-	return a
+func (c corner) text() string {
+	return `{"jani-version": 1, "name": "corner", "type": "ctmdp", "variables": [` + c.variables + `],
+		"functions": [` + c.functions + `],
+		"automata": [{"name": "p", "locations": [{"name": "l", "transient-values": [` + c.values + `]}], "initial-locations": ["l"],
+			"edges": [{"location": "l", ` + c.edge + `}]}], "system": {"elements": [{"automaton": "p"}]},
+		"properties": [{"name": "none", "expression": {"op": "PA", "reach": false, "objective": false}}]}`
 }
 
-// model draws a model. If wide is positive, three elements synchronise on one label, for
-// which each has that many edges.
-func (r *randomModel) model(wide int) string {
-	labels := []string{"a", "b", "c"}[:1+r.IntN(3)]
-	r.fail = pick(r, 0, 0, 0.02, 0.1)
-	var constants, actions, variables, automata, elements, syncs []any
-	for i := range r.IntN(3) {
-		name := fmt.Sprint("C", i)
-		r.params = append(r.params, name)
-		constants = append(constants, object{"name": name, "type": "int", "value": r.IntN(6) - 1})
+// Corners of the language. Where the two sides are known to differ, the test asks for the
+// difference, so that it is noticed when it is gone.
+func TestCorners(t *testing.T) {
+	const (
+		zero = `{"name": "x", "type": "int", "initial-value": 0}`
+		huge = `{"name": "x", "type": "int", "initial-value": 9007199254740993}` // 2⁵³ + 1, which is no float64
+		real = `, {"name": "t", "type": "real", "transient": true, "initial-value": 0}`
+		bit  = `, {"name": "t", "type": {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 1},
+			"transient": true, "initial-value": 0}`
+		below = `{"op": "-", "left": "x", "right": 1}`
+		stay  = `"destinations": [{"location": "l"}]`
+		fails = `{"op": "%", "left": 1, "right": "x"}`
+		float = `9007199254740992`
+	)
+	list := func(a, b string) string { return `{"op": "av", "elements": [` + a + `, ` + b + `]}` }
+	at0 := func(array string) string { return `{"op": "aa", "exp": ` + array + `, "index": 0}` }
+	when := func(left, right string) string {
+		return `"guard": {"exp": {"op": "=", "left": ` + left + `, "right": ` + right + `}}, ` + stay
 	}
-	for i := range 1 + r.IntN(5) {
-		v := r.variable(fmt.Sprint("g", i))
-		variables = append(variables, r.declare(v))
-		r.vars = append(r.vars, v)
+	do := func(assignments string) string {
+		return `"destinations": [{"location": "l", "assignments": [` + assignments + `]}]`
 	}
-	count, edges := 1+r.IntN(3), 1+r.IntN(6)
-	if wide > 0 {
-		labels, count, edges = labels[:1], 3, wide
-		r.wide = true
-	}
-	for _, l := range labels {
-		actions = append(actions, object{"name": l})
-	}
-	templates := 1 + r.IntN(count)
-	for i := range templates {
-		automata = append(automata, r.automaton(string(rune('p'+i)), labels, edges))
-	}
-	for i := range count {
-		if i >= templates {
-			i = r.IntN(templates)
+	give := func(value string) string { return `{"ref": "t", "value": ` + value + `}` }
+	for _, c := range []corner{
+		{"transient, assigned and read", zero + bit, "", give("0"),
+			do(give("1") + `, {"ref": "x", "value": "t", "index": 1}`), ""},
+		{"int argument for a real parameter", huge, `{"name": "f", "type": "real", "body": "a",
+			"parameters": [{"name": "a", "type": "real"}]}`,
+			"", when(`{"op": "call", "function": "f", "args": ["x"]}`, float), ""},
+		{"int body of a real function", huge, `{"name": "f", "type": "real", "parameters": [], "body": "x"}`,
+			"", when(`{"op": "call", "function": "f", "args": []}`, float), ""},
+		{"int value of a real transient", huge + real, "", give(`"x"`), when(`"t"`, float), ""},
+		{"remainder of a real transient", zero + real, "", give(`"x"`),
+			when(`{"op": "%", "left": "t", "right": 2}`, "0"), "operator % needs int, not real"},
+		{"transient value out of bounds", zero + bit, "", give(below), when(`"t"`, "0"), ""},
+		{"unread transient out of bounds", zero + bit, "", "", do(give(below)), ""},
+		{"unread transient fails", zero + bit, "", "", do(give(fails)), ""},
+		{"unread transient twice", zero + bit, "", "", do(give("0") + `, ` + give("1")), ""},
+		{"array of int and real", huge, "", "", when(at0(list(`"x"`, "0.5")), float), ""},
+		{"comparison of arrays of int and real", huge, "", "",
+			when(list(`"x"`, "0.5"), list(float, "0.5")), ""},
+		{"unneeded element fails", zero, "", "", when(at0(list(`"x"`, fails)), "1"), ""},
+		{"element behind a difference fails", zero, "", "", when(list(`"x"`, fails), list("1", "1")), ""},
+		{"unneeded branch of a constant", `{"name": "x", "type": "real", "initial-value": {"op": "ite", "if": true, "then": 1,
+			"else": {"op": "/", "left": 1, "right": 0}}}`, "", "", stay, ""},
+		{"unneeded argument", zero, `{"name": "f", "type": "int", "parameters": [{"name": "a", "type": "int"}], "body": 1}`, "",
+			when(`{"op": "call", "function": "f", "args": [`+fails+`]}`, "1"), ""},
+		{"result out of bounds", zero, `{"name": "f", "type": {"kind": "bounded", "base": "int", "lower-bound": 1},
+			"parameters": [], "body": "x"}`, "", when(`{"op": "call", "function": "f", "args": []}`, "1"), ""},
+		{"negative rate", zero, "", "", `"rate": {"exp": ` + below + `}, ` + stay, ""},
+		{"computed row in a list", zero + `, {"name": "m", "type": {"kind": "array", "base": {"kind": "array", "base": "int"}},
+			"initial-value": ` + list(list("1", "2"), list("3", "4")) + `}`, "", "",
+			when(list(`{"op": "aa", "exp": "m", "index": "x"}`, list("3", "4")), `"m"`), ""},
+	} {
+		n := agreement{used: map[string]int{}}
+		err := n.compare(c.text(), nil, 10)
+		if (err == nil) != (c.differs == "") || err != nil && !strings.Contains(err.Error(), c.differs) {
+			t.Errorf("%s: difference %v, want %q", c.name, err, c.differs)
 		}
-		elements = append(elements, object{"automaton": string(rune('p' + i))})
-	}
-	for range 1 + r.IntN(4) {
-		vector := make([]any, count)
-		for i := range vector {
-			if wide > 0 || r.chance(0.7) {
-				vector[i] = pick(r, labels...)
-			}
-		}
-		vector[r.IntN(count)] = pick(r, labels...)
-		s := object{"synchronise": vector}
-		if r.chance(0.8) {
-			s["result"] = pick(r, labels...)
-		}
-		syncs = append(syncs, s)
-		if wide > 0 {
-			break
+		if err == nil && n.compared != 1 {
+			t.Errorf("%s: the model is not compared: %+v", c.name, n)
 		}
 	}
-	system := object{"elements": elements, "syncs": syncs}
-	if wide == 0 && r.chance(0.2) {
-		delete(system, "syncs")
-	}
-	m := object{"jani-version": 1, "name": "random", "type": "mdp", "constants": constants, "actions": actions,
-		"variables": variables, "automata": automata, "system": system}
-	for key, list := range map[string][]any{"constants": constants, "variables": variables, "actions": actions} {
-		if list == nil {
-			delete(m, key)
-		}
-	}
-	if r.chance(0.05) {
-		m["restrict-initial"] = object{"exp": r.bool()}
-	}
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(r.chance(0.5)) // \u003c in place of <
-	if err := enc.Encode(m); err != nil {
-		panic(err)
-	}
-	return text.String()
 }

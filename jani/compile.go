@@ -67,7 +67,7 @@ type compiler struct {
 	starts     [][]Value
 	locals     []*scope // per instance
 	places     []instancePlace
-	read       map[string]bool // names that assignments and functions read, nil if not collected yet
+	read       map[string]bool // names in assignments and functions, nil if not collected yet
 	transients []*transientVar
 	settled    bool // the settings of transients are known
 	left       int  // of maxUnrolled
@@ -455,6 +455,10 @@ func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Nam
 	if _, err = c.declaredAction(e.Action); err != nil {
 		return m, err
 	}
+	if e.Rate != nil && !slices.Contains([]ModelType{"ctmc", "ctmdp", "ma"}, c.doc.Type) {
+		r.at.part = "rate"
+		return m, r.fail(e.Rate.Pos, "an edge of a model of type %s has no rate", c.doc.Type)
+	}
 	if e.Guard != nil {
 		if m.Guard, err = r.scalar(e.Guard, KindBool); err != nil {
 			return m, err
@@ -505,7 +509,8 @@ func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Nam
 		}
 		m.Destinations = append(m.Destinations, dest)
 	}
-	if constant && math.Abs(sum-1) > ProbabilityTolerance {
+	// What a race does depends only on which probabilities are positive.
+	if racing := m.Markovian && c.doc.Type != "ctmdp"; constant && math.Abs(sum-1) > ProbabilityTolerance && (!racing || sum == 0) {
 		r.at.part = "destinations"
 		return m, r.fail(e.Pos, "the probabilities sum to %g, not to 1", sum)
 	}
@@ -515,11 +520,6 @@ func (c *compiler) edge(a *Automaton, e Edge, k int, local *scope, find func(Nam
 // rate makes a Markovian edge: it is enabled only where its rate is positive.
 func (c *compiler) rate(r resolver, e *Expr, m *ModelEdge) error {
 	r.at.part = "rate"
-	switch c.doc.Type {
-	case "ctmc", "ctmdp", "ma":
-	default:
-		return r.fail(e.Pos, "an edge of a model of type %s has no rate", c.doc.Type)
-	}
 	t, err := r.scalar(e, KindReal)
 	if err != nil {
 		return err
@@ -530,6 +530,9 @@ func (c *compiler) rate(r resolver, e *Expr, m *ModelEdge) error {
 	}
 	m.Markovian = true
 	positive := (&Expr{Op: OpGt, Kind: KindBool, Args: []*Expr{t, zero}, Pos: e.Pos}).fold()
+	if positive.Op != OpConst {
+		positive = assert(&Expr{Op: OpGe, Kind: KindBool, Args: []*Expr{t, zero}, Pos: e.Pos}, positive, "the rate is negative")
+	}
 	if m.Guard != nil {
 		positive = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{m.Guard, positive}, Pos: e.Pos}).fold()
 	}
@@ -576,7 +579,7 @@ func (r resolver) assignment(c *compiler, a Assignment) ([]ModelAssignment, erro
 	}
 	if b, ok := r.scope.lookup(root(a.Ref).Name); ok && b.transient != nil && b.transient.slot == 0 {
 		_, err := r.written(b.transient, a, value)
-		return nil, err // nothing reads it before it is reset: it need not be carried out
+		return nil, err // nothing reads it before it is reset
 	}
 	target, err := r.resolve(a.Ref)
 	if err != nil {

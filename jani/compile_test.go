@@ -254,7 +254,7 @@ func TestFold(t *testing.T) {
 		{"done & false", "(∧ v1 false)"}, {"false & done", "false"}, {"done | true", "(∨ v1 true)"}, {"true | done", "true"},
 		{"true => done", "v1"}, {"false => done", "true"}, {"done => true", "(⇒ v1 true)"},
 		{"ite(true, done, 1/0 = 1)", "v1"}, {"ite(N = 2, 1/0 = 1, done)", "v1"}, {"ite(done, x, 1) = 1", "(= (ite v1 v0 1) 1)"},
-		{"ite(true, x, 1.5) = 1", "(= (ite true v0 1.5r) 1)"}, // stays real
+		{"ite(true, x, 1.5) = 1", "(= (+ v0 0r) 1)"}, // stays real
 		{"false & 1/0 = 1", "false"},
 		{"1 % 0 = 1", "(= (% 1 0) 1)"}, {"9223372036854775807 + x = 0 & 9223372036854775807 + N = 0", "(∧ (= (+ 9223372036854775807 v0) 0) (= (+ 9223372036854775807 3) 0))"},
 		{"arr[1] = 2", "(= v4 2)"}, {"arr[N - 1] = 2", "(= v5 2)"}, {"arr[x] = 2", "(= (aa (index check v0)) 2)"},

@@ -99,7 +99,7 @@ type Model struct {
 	Vectors  []Vector
 	Initial  StateSet
 	Warnings []Warning
-	// Transients are the transient variables that assignments read. While a transition is
+	// Transients are the transient variables that assignments mention. While a transition is
 	// made they have values of their own, TransientInit at first; their VarIDs go on behind
 	// those of Vars. They are no part of a state.
 	Transients    []Var

@@ -286,7 +286,7 @@ func (r resolver) elementwise(t *Expr) (*Expr, error) {
 		return nil, err
 	}
 	all := &Expr{Op: OpConst, Kind: KindBool, Int: 1, Pos: t.Pos}
-	array := &Expr{Op: OpArray, Kind: KindArray, Dims: a.Dims, Pos: t.Pos}
+	array := &Expr{Op: OpArray, Kind: KindArray, Dims: a.Dims, Pos: t.Pos, Args: make([]*Expr, len(a.Args))}
 	for i := range a.Args {
 		one := &Expr{Op: OpEq, Pos: t.Pos, Args: []*Expr{a.Args[i], b.Args[i]}}
 		if t.Op == OpIte {
@@ -295,16 +295,16 @@ func (r resolver) elementwise(t *Expr) (*Expr, error) {
 		if err := r.check(one); err != nil {
 			return nil, err
 		}
-		array.Args = append(array.Args, one.fold())
+		array.Args[i] = one.fold()
 		all = (&Expr{Op: OpAnd, Kind: KindBool, Pos: t.Pos, Args: []*Expr{all, array.Args[i]}}).fold()
 	}
 	switch t.Op {
 	case OpIte:
 		return array, nil
-	case OpEq:
-		return all, nil
+	case OpNe:
+		all = (&Expr{Op: OpNot, Kind: KindBool, Args: []*Expr{all}, Pos: t.Pos}).fold()
 	}
-	return (&Expr{Op: OpNot, Kind: KindBool, Args: []*Expr{all}, Pos: t.Pos}).fold(), nil
+	return all.behind(a.Args).behind(b.Args), nil
 }
 
 func (r resolver) name(e *Expr) (*Expr, error) {
@@ -365,16 +365,8 @@ func (r resolver) call(e *Expr) (*Expr, error) {
 		parts = slices.Clone(t.Args)
 		t = &Expr{Op: OpArray, Kind: KindArray, Dims: t.Dims, Args: parts, Pos: t.Pos}
 	}
-	for _, a := range arguments {
-		if !a.mayFail() {
-			continue
-		}
-		evaluated := &Expr{Op: OpEq, Kind: KindBool, Args: []*Expr{a, a}, Pos: a.Pos}
-		for i, part := range parts {
-			if !part.needs(a) {
-				parts[i] = assert(evaluated, part, "an argument has no value")
-			}
-		}
+	for i, part := range parts {
+		parts[i] = part.behind(arguments)
 	}
 	if t.Kind != KindArray {
 		t = parts[0]
@@ -387,6 +379,16 @@ func (r resolver) call(e *Expr) (*Expr, error) {
 // assert returns an expression that has the value of e if ok holds, and otherwise fails.
 func assert(ok, e *Expr, message string) *Expr {
 	return (&Expr{Op: OpAssert, Kind: e.Kind, Args: []*Expr{ok, e}, Name: message, Pos: e.Pos}).fold()
+}
+
+// behind returns an expression that has the value of e, but fails if one of all does.
+func (e *Expr) behind(all []*Expr) *Expr {
+	for _, a := range all {
+		if a.mayFail() && !e.needs(a) {
+			e = assert(&Expr{Op: OpEq, Kind: KindBool, Args: []*Expr{a, a}, Pos: a.Pos}, e, "a part that is not needed has no value")
+		}
+	}
+	return e
 }
 
 // mayFail reports whether evaluating e can fail, erring on the side of true.
@@ -591,7 +593,10 @@ func (r resolver) part(p Pos, base, index *Expr) (*Expr, error) {
 		if index.Int < 0 || index.Int >= int64(n) {
 			return noElement(p, base.Args[0].Kind, n, rest, index), nil
 		}
-		part := base.Args[int(index.Int)*size : (int(index.Int)+1)*size]
+		part := slices.Clone(base.Args[int(index.Int)*size : (int(index.Int)+1)*size])
+		for i, a := range part {
+			part[i] = a.behind(base.Args)
+		}
 		if len(rest) == 0 {
 			return part[0], nil
 		}
@@ -618,7 +623,7 @@ func (r resolver) part(p Pos, base, index *Expr) (*Expr, error) {
 	array := &Expr{Op: OpArray, Kind: KindArray, Dims: rest, Pos: p}
 	for column := range size {
 		checked := &Expr{Op: OpEq, Kind: KindBool, Args: []*Expr{inside, inside}, Pos: p}
-		array.Args = append(array.Args, assert(checked, search(column, 0, n), "the index has no value"))
+		array.Args = append(array.Args, assert(checked, search(column, 0, n), "the index has no value").behind(base.Args))
 	}
 	if len(rest) == 0 {
 		return array.Args[0], nil
@@ -650,7 +655,7 @@ func (r resolver) arrayValue(e *Expr) (*Expr, error) {
 	}
 	var parts []*Expr
 	for _, a := range e.Args {
-		t, err := r.resolve(a)
+		t, err := r.value(a)
 		if err != nil {
 			return nil, err
 		}
@@ -677,7 +682,7 @@ func (r resolver) arrayFill(e *Expr) (*Expr, error) {
 	inner.fills, inner.scope = true, newScope(r.scope)
 	for i := range length.Int {
 		inner.scope.names[e.Name] = binding{constant: &Expr{Op: OpConst, Kind: KindInt, Int: i}}
-		t, err := inner.resolve(e.Args[1])
+		t, err := inner.value(e.Args[1])
 		if err != nil {
 			return nil, err
 		}
@@ -699,9 +704,20 @@ func (r resolver) joined(p Pos, parts []*Expr) (*Expr, error) {
 			t.Args = append(t.Args, x)
 		}
 	}
+	kind := t.Args[0].Kind
 	for _, x := range t.Args {
-		if (x.Kind == KindBool) != (t.Args[0].Kind == KindBool) {
+		if (x.Kind == KindBool) != (kind == KindBool) {
 			return nil, r.fail(x.Pos, "the elements of an array must have one type")
+		}
+		if x.Kind == KindReal {
+			kind = KindReal
+		}
+	}
+	for i, x := range t.Args {
+		// Literals stay as they are, for the sake of errors about those that are not int. Those
+		// that no float64 is equal to must not.
+		if x.Op != OpConst || int64(float64(x.Int)) != x.Int {
+			t.Args[i] = asKind(x, kind)
 		}
 	}
 	return t, nil
@@ -812,9 +828,7 @@ func (e *Expr) fold() *Expr {
 		}
 	case OpIte:
 		if isConst(0, true) || isConst(0, false) {
-			if branch := e.Args[2-e.Args[0].Int]; branch.Kind == e.Kind {
-				return branch
-			}
+			return asKind(e.Args[2-e.Args[0].Int], e.Kind)
 		}
 	}
 	for _, a := range e.Args {

@@ -7,15 +7,15 @@ import (
 
 // transientVar is a transient variable. In a state it has the values that the current
 // locations give it, else the initial ones. While a transition is made, it has values of its
-// own if assignments read them; otherwise assignments to it are only checked, since nothing
-// sees them before the variable is reset.
+// own if it has initial ones and assignments mention it. Assignments to one without initial
+// value are only checked for their types: nothing may read it before it is reset.
 type transientVar struct {
 	name     string
 	kind     Kind    // of the scalar or the elements
 	dims     []int   // nil for a scalar
 	scalars  []Var   // the variable or the elements of the array, row-major
 	initial  []*Expr // their initial values; nil: none
-	slot     int     // 1 + index in Model.Transients if assignments read the variable
+	slot     int     // 1 + index in Model.Transients if assignments mention the variable
 	settings []transientSetting
 	state    []*Expr // the values in a state, once computed
 	busy     bool    // state is being computed
@@ -40,7 +40,7 @@ type transientWrite struct {
 func (c *compiler) transient(name string, b binding, scalars []Var, initial []*Expr) *transientVar {
 	t := &transientVar{name: name, kind: b.kind, dims: b.dims, scalars: scalars, initial: initial, compiler: c}
 	c.transients = append(c.transients, t)
-	if initial[0] != nil && c.readInAssignments(name) {
+	if initial[0] != nil && c.inAssignments(name) {
 		t.slot = len(c.model.Transients) + 1
 		for i := range scalars {
 			value, _ := constValue(&scalars[i], initial[i])
@@ -51,9 +51,9 @@ func (c *compiler) transient(name string, b binding, scalars []Var, initial []*E
 	return t
 }
 
-// readInAssignments reports whether the value or the target's index of some assignment, or
-// the body of a function, may read the variable called name. It goes by the name alone.
-func (c *compiler) readInAssignments(name string) bool {
+// inAssignments reports whether some assignment or the body of a function may set or read
+// the variable called name. It goes by the name alone.
+func (c *compiler) inAssignments(name string) bool {
 	if c.read == nil {
 		c.read = map[string]bool{}
 		var note func(e *Expr)
@@ -77,6 +77,7 @@ func (c *compiler) readInAssignments(name string) bool {
 				for _, d := range e.Destinations {
 					for _, x := range d.Assignments {
 						note(x.Value)
+						c.read[root(x.Ref).Name] = true
 						for _, index := range x.Ref.Args {
 							note(index)
 						}

@@ -992,7 +992,7 @@ func (in *Interp) branches(ref EdgeRef, s State) ([]branch, error) {
 		}
 	}
 	// What a race does depends only on which probabilities are positive.
-	if racing := edge.Rate != nil && in.races(); math.Abs(sum-1) > tolerance && !racing {
+	if racing := edge.Rate != nil && in.races(); math.Abs(sum-1) > tolerance && (!racing || sum == 0) {
 		return nil, v.errorf(edge.Pos, "the probabilities sum to %v, not to 1", realValue(sum))
 	}
 	return branches, nil
