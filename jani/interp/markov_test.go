@@ -97,8 +97,9 @@ func TestRace(t *testing.T) {
 	// Only rated edges may have probabilities that do not sum to 1.
 	doc = markovian("false")
 	doc.Automata[0].Edges[2].Destinations[0].Probability = ex("0.25")
-	doc.Automata[0].Edges[0].Destinations = nil
-	checkChoices(t, doc, " 0.0 0.2: 0.1875 {x=5, p=l0}")
+	checkChoices(t, doc, " 0.0 0.2: 0.125 {x=1, p=l0} 0.125 {x=2, p=l0} 0.1875 {x=5, p=l0}")
+	doc.Automata[0].Edges[2].Destinations[0].Probability = ex("0")
+	choicesError(t, doc, "the probabilities sum to 0, not to 1")
 }
 
 func TestTransient(t *testing.T) {
