@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,13 +103,12 @@ type twins struct {
 
 func newTwins(doc *jani.Document, given map[string]*jani.Expr, task *jani.Task) (*twins, error) {
 	tw := &twins{model: task.Model}
-	vectors := len(doc.System.Syncs)
-	for _, p := range tw.model.Parts {
-		if slices.ContainsFunc(p.Edges, func(e jani.ModelEdge) bool { return e.Label == "" }) {
-			vectors++
+	for _, sync := range doc.System.Syncs {
+		for i, label := range sync.Participants {
+			has := func(e jani.ModelEdge) bool { return e.Label == label.Name }
+			tw.dropped = tw.dropped || label.Name != "" && !slices.ContainsFunc(tw.model.Parts[i].Edges, has)
 		}
 	}
-	tw.dropped = doc.System.HasSyncs && len(tw.model.Vectors) < vectors
 	var err error
 	if tw.in, err = interp.New(doc, given); err != nil {
 		return nil, err
@@ -494,4 +494,37 @@ func (tw *twins) initial(list []interp.State) ([][]jani.Value, error) {
 		}
 	}
 	return states, nil
+}
+
+// A synchronisation of Markovian and other edges becomes several, with parts of the edges
+// of a label each. Here they are too many to be listed.
+func TestAgreeLazyRace(t *testing.T) {
+	var variables, automata []any
+	for i := range 3 {
+		name := string(rune('p' + i))
+		variables = append(variables, object{"name": name, "initial-value": 0,
+			"type": object{"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 11}})
+		var edges []any
+		for k := range 12 {
+			e := object{"location": "l", "action": "a", "guard": object{"exp": op("≥", op("+", name, k), 7)},
+				"destinations": []any{object{"location": "l", "assignments": []any{object{"ref": name, "value": k}}}}}
+			if (k+i)%3 == 0 {
+				e["rate"] = object{"exp": k + 1}
+			}
+			edges = append(edges, e)
+		}
+		automata = append(automata, object{"name": name, "locations": []any{object{"name": "l"}}, "initial-locations": []any{"l"}, "edges": edges})
+	}
+	for _, typ := range []string{"ma", "ctmc"} {
+		text, err := json.Marshal(object{"jani-version": 1, "name": "m", "type": typ, "actions": []any{object{"name": "a"}},
+			"variables": variables, "automata": automata, "system": object{
+				"elements": []any{object{"automaton": "p"}, object{"automaton": "q"}, object{"automaton": "r"}},
+				"syncs":    []any{object{"synchronise": []any{"a", "a", "a"}, "result": "a"}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if failed := agree(t, jani.NewSource(typ, text), nil, 20); failed > 0 {
+			t.Errorf("%s: %d states end in an error", typ, failed)
+		}
+	}
 }

@@ -174,15 +174,14 @@ func newGenerator(m *jani.Model) (*generator, error) {
 			}
 		}
 	}
-	type group struct {
-		instance int
-		label    string
+	type group struct { // the edges of an instance with one label: all, the Markovian ones or the others
+		instance, first, edges int
 	}
 	known := map[group]rowRange{}
 	g.listed = len(g.rows)
 	for i, v := range lazyOf {
 		for _, p := range v.Parts {
-			id := group{p.Instance, m.Parts[p.Instance].Edges[p.Edges[0]].Label}
+			id := group{p.Instance, p.Edges[0], len(p.Edges)}
 			r, ok := known[id]
 			if !ok {
 				r.from = len(g.rows)

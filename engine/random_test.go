@@ -256,7 +256,7 @@ func TestRandomModels(t *testing.T) {
 	}{
 		{"small", 1200, 0, 60},
 		{"listed synchronisations", 60, 6, 30}, // 216 composite edges
-		{"lazy synchronisations", 60, 8, 30},   // 512
+		{"lazy synchronisations", 150, 8, 30},  // 512
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := agreement{used: map[string]int{}}

@@ -304,7 +304,9 @@ func (r resolver) elementwise(t *Expr) (*Expr, error) {
 	case OpNe:
 		all = (&Expr{Op: OpNot, Kind: KindBool, Args: []*Expr{all}, Pos: t.Pos}).fold()
 	}
-	return all.behind(a.Args).behind(b.Args), nil
+	result := []*Expr{all}
+	err := r.behind(t.Pos, result, slices.Concat(a.Args, b.Args))
+	return result[0], err
 }
 
 func (r resolver) name(e *Expr) (*Expr, error) {
@@ -365,8 +367,8 @@ func (r resolver) call(e *Expr) (*Expr, error) {
 		parts = slices.Clone(t.Args)
 		t = &Expr{Op: OpArray, Kind: KindArray, Dims: t.Dims, Args: parts, Pos: t.Pos}
 	}
-	for i, part := range parts {
-		parts[i] = part.behind(arguments)
+	if err := r.behind(e.Pos, parts, arguments); err != nil {
+		return nil, err
 	}
 	if t.Kind != KindArray {
 		t = parts[0]
@@ -381,14 +383,29 @@ func assert(ok, e *Expr, message string) *Expr {
 	return (&Expr{Op: OpAssert, Kind: e.Kind, Args: []*Expr{ok, e}, Name: message, Pos: e.Pos}).fold()
 }
 
-// behind returns an expression that has the value of e, but fails if one of all does.
-func (e *Expr) behind(all []*Expr) *Expr {
-	for _, a := range all {
-		if a.mayFail() && !e.needs(a) {
-			e = assert(&Expr{Op: OpEq, Kind: KindBool, Args: []*Expr{a, a}, Pos: a.Pos}, e, "a part that is not needed has no value")
+// behind puts each of parts behind those of all that can fail: it fails if one of these
+// does, even if its own value does not need it.
+func (r resolver) behind(p Pos, parts, all []*Expr) error {
+	all = slices.DeleteFunc(slices.Clone(all), func(a *Expr) bool { return !a.mayFail() })
+	for i, part := range parts {
+		if len(all) == 0 {
+			return nil
 		}
+		if err := r.spend(p, len(all)); err != nil {
+			return err
+		}
+		evaluated := map[*Expr]bool{}
+		part.always(evaluated)
+		ok := &Expr{Op: OpConst, Kind: KindBool, Int: 1, Pos: p}
+		for _, a := range all {
+			if !evaluated[a] {
+				same := &Expr{Op: OpEq, Kind: KindBool, Args: []*Expr{a, a}, Pos: a.Pos}
+				ok = (&Expr{Op: OpAnd, Kind: KindBool, Args: []*Expr{ok, same}, Pos: p}).fold()
+			}
+		}
+		parts[i] = assert(ok, part, "a part that is not needed has no value")
 	}
-	return e
+	return nil
 }
 
 // mayFail reports whether evaluating e can fail, erring on the side of true.
@@ -402,17 +419,20 @@ func (e *Expr) mayFail() bool {
 	return true
 }
 
-// needs reports whether a is a part of e that is always evaluated with e.
-func (e *Expr) needs(a *Expr) bool {
-	if e == a {
-		return true
+// always collects the parts of e that are evaluated whenever e is.
+func (e *Expr) always(parts map[*Expr]bool) {
+	if parts[e] {
+		return
 	}
-	always := e.Args
+	parts[e] = true
+	args := e.Args
 	switch e.Op {
 	case OpOr, OpAnd, OpImplies, OpIte:
-		always = e.Args[:1]
+		args = e.Args[:1]
 	}
-	return slices.ContainsFunc(always, func(x *Expr) bool { return x.needs(a) })
+	for _, a := range args {
+		a.always(parts)
+	}
 }
 
 // typed resolves e to a value of a declared type, which is checked when it is evaluated if
@@ -594,8 +614,8 @@ func (r resolver) part(p Pos, base, index *Expr) (*Expr, error) {
 			return noElement(p, base.Args[0].Kind, n, rest, index), nil
 		}
 		part := slices.Clone(base.Args[int(index.Int)*size : (int(index.Int)+1)*size])
-		for i, a := range part {
-			part[i] = a.behind(base.Args)
+		if err := r.behind(p, part, base.Args); err != nil {
+			return nil, err
 		}
 		if len(rest) == 0 {
 			return part[0], nil
@@ -623,7 +643,10 @@ func (r resolver) part(p Pos, base, index *Expr) (*Expr, error) {
 	array := &Expr{Op: OpArray, Kind: KindArray, Dims: rest, Pos: p}
 	for column := range size {
 		checked := &Expr{Op: OpEq, Kind: KindBool, Args: []*Expr{inside, inside}, Pos: p}
-		array.Args = append(array.Args, assert(checked, search(column, 0, n), "the index has no value").behind(base.Args))
+		array.Args = append(array.Args, assert(checked, search(column, 0, n), "the index has no value"))
+	}
+	if err := r.behind(p, array.Args, base.Args); err != nil {
+		return nil, err
 	}
 	if len(rest) == 0 {
 		return array.Args[0], nil
