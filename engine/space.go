@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"fuzzsafe/jani"
@@ -96,7 +97,8 @@ type Stats struct {
 	Pairs             int64 // (state, action) pairs whose outcomes were generated
 	PolicyEvaluations int64 // states whose decision was computed, also where there is no choice
 	// Fallbacks counts the states in which no action that the policy has an output for
-	// was applicable, so that the first applicable action was taken.
+	// was applicable, so that the first applicable action was taken. The only applicable
+	// action counts only if none of Policy.Outputs stands for its label.
 	Fallbacks int64
 	// Ambiguous counts the states in which, in edge mode, several enabled edges had
 	// the label that the policy chose; the first was taken.
@@ -451,8 +453,9 @@ func (sp *Space) duplicate(list []StateID, id StateID) bool {
 // Decision returns which of the applicable actions of s the policy under test takes:
 // the one with the highest output, ties going to the lowest output. It returns −1 if
 // there is no policy, if s is terminal, or if the policy is read unfiltered and
-// chooses an action that is not applicable. If no applicable action has an output, the
-// first one is taken (Stats.Fallbacks counts such states).
+// chooses an action that is not applicable. If no applicable action has an output, or read
+// unfiltered the policy has none at all, the first one is taken (Stats.Fallbacks counts
+// such states).
 func (sp *Space) Decision(s StateID) (int, error) {
 	if sp.options.Policy == nil {
 		return -1, nil
@@ -510,7 +513,7 @@ func (sp *Space) choose(s StateID, slots []uint32) (choice int, flags decision, 
 		if v != v {
 			return -1, 0, fmt.Errorf("policy in state %s: output %d is not a number", sp.Describe(s), k)
 		}
-		if best >= 0 && v <= sp.out[best] {
+		if best >= 0 && v <= sp.out[best] || math.IsInf(v, -1) {
 			continue
 		}
 		i := sp.applicable(slots, sp.outputs[k])

@@ -329,6 +329,7 @@ func choosing() string {
 
 func TestDecision(t *testing.T) {
 	const a, b, c, d = 1, 2, 4, 8
+	none := math.Inf(-1)
 	_, task := parse(t, choosing())
 	for _, test := range []struct {
 		name       string
@@ -355,6 +356,12 @@ func TestDecision(t *testing.T) {
 		{"unfiltered", []jani.ActionID{0, 1, 2}, []float64{1, 1, 2}, a | c, true, false, 1, false, false, true},
 		{"unfiltered, not applicable", []jani.ActionID{0, 1, 2}, []float64{1, 9, 2}, a | c, true, false, -1, false, false, true},
 		{"unfiltered, only one", []jani.ActionID{0, 1, 2}, []float64{1, 9, 2}, a, true, false, -1, false, false, true},
+		{"no output here", []jani.ActionID{0, 1}, []float64{none, none}, b | c, false, false, 0, true, false, true},
+		{"no output for the first", []jani.ActionID{0, 1, 2}, []float64{none, -9, none}, a | b | c, false, false, 1, false, false, true},
+		{"no output for what is applicable", []jani.ActionID{0, 1, 2, 3}, []float64{5, none, 5, none}, b | d, false, false, 0, true, false, true},
+		{"no output here, only one", []jani.ActionID{0, 1}, []float64{none, none}, b, false, false, 0, false, false, false},
+		{"unfiltered, no output here", []jani.ActionID{0, 1}, []float64{none, none}, b | c, true, false, 0, true, false, true},
+		{"unfiltered, no output here, only one", []jani.ActionID{0, 1}, []float64{none, none}, d, true, false, 0, true, false, true},
 		{"edge", []jani.ActionID{0, 1, 2}, []float64{1, 2, 9}, a | b | c, false, true, 3, false, false, true},
 		{"edge, two of them", []jani.ActionID{0, 1, 2}, []float64{1, 9, 2}, a | b | c, false, true, 1, false, true, true},
 		{"edge, two at the end", []jani.ActionID{0, 1}, []float64{1, 9}, a | b, false, true, 1, false, true, true},

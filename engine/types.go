@@ -35,7 +35,9 @@ type Policy interface {
 	Inputs() []jani.VarID
 	// Outputs returns the action label that each output stands for.
 	Outputs() []jani.ActionID
-	// Evaluate writes the value of every output for the given inputs. It does not
-	// keep its arguments and gives equal results for equal inputs.
+	// Evaluate writes the value of every output for the given inputs. The value −Inf
+	// says that the policy has no output for that label there, as a decision table in a
+	// state that it does not list. Evaluate does not keep its arguments and gives equal
+	// results for equal inputs.
 	Evaluate(in, out []float64) error
 }

@@ -10,19 +10,19 @@ import (
 	"fuzzsafe/jani"
 )
 
-// Policy is a network bound to a model. It implements engine.Policy. Like its Network
+// Policy is a Function bound to a model. It implements engine.Policy. Like its Function
 // it must not be used by several goroutines at once: give each its own Clone.
 type Policy struct {
 	// Filter is whether the policy is meant to choose among applicable actions only.
 	Filter bool
 	// InterfaceFile and NetworkFile are where the policy was read from; InterfaceFile
-	// is "" if the model took the place of an interface.
+	// is "" if the model took the place of an interface. A table is both.
 	InterfaceFile, NetworkFile string
 	Warnings                   []jani.Warning
 
-	network *Network
-	inputs  []jani.VarID
-	outputs []jani.ActionID
+	function Function
+	inputs   []jani.VarID
+	outputs  []jani.ActionID
 }
 
 var _ engine.Policy = (*Policy)(nil)
@@ -35,28 +35,36 @@ func (p *Policy) Inputs() []jani.VarID { return p.inputs }
 // The caller must not change the slice.
 func (p *Policy) Outputs() []jani.ActionID { return p.outputs }
 
-// Evaluate writes the value of every output for the given inputs; see Network.Evaluate.
-func (p *Policy) Evaluate(in, out []float64) error { return p.network.Evaluate(in, out) }
+// Evaluate writes the value of every output for the given inputs; see Function.
+func (p *Policy) Evaluate(in, out []float64) error { return p.function.Evaluate(in, out) }
 
-// Sizes returns the layer sizes of the network; see Network.Sizes.
-func (p *Policy) Sizes() []int { return p.network.Sizes() }
+// Sizes returns the layer sizes of a network (see Network.Sizes), of another Function
+// the numbers of inputs and outputs.
+func (p *Policy) Sizes() []int { return sizes(p.function) }
+
+func sizes(f Function) []int {
+	if n, ok := f.(*Network); ok {
+		return n.Sizes()
+	}
+	return []int{f.Inputs(), f.Outputs()}
+}
 
 // Clone returns the same policy for use by another goroutine. Only a buffer is copied.
 func (p *Policy) Clone() *Policy {
 	c := *p
-	c.network = p.network.Clone()
+	c.function = p.function.Fork()
 	return &c
 }
 
-// Bind resolves the names of an interface in a model and joins them with a network. It
+// Bind resolves the names of an interface in a model and joins them with a function. It
 // is a *jani.Error with the place in the interface if the shapes do not fit, a name is
 // unknown, or two outputs have one label. A label of the model without an output
 // becomes a warning. Time is the product of the sizes of model and interface.
-func Bind(m *jani.Model, i *Interface, n *Network) (*Policy, error) {
-	if err := checkShape(i, n); err != nil {
+func Bind(m *jani.Model, i *Interface, f Function) (*Policy, error) {
+	if err := checkShape(i, f); err != nil {
 		return nil, err
 	}
-	p := &Policy{Filter: i.Filter, NetworkFile: i.File, Warnings: slices.Clone(i.Warnings), network: n}
+	p := &Policy{Filter: i.Filter, NetworkFile: i.File, Warnings: slices.Clone(i.Warnings), function: f}
 	if i.Source != nil {
 		p.InterfaceFile = i.Source.Name
 	}
@@ -67,18 +75,40 @@ func Bind(m *jani.Model, i *Interface, n *Network) (*Policy, error) {
 		}
 		p.inputs = append(p.inputs, v)
 	}
-	for k, output := range i.Outputs {
-		a := jani.ActionID(slices.Index(m.Actions, output.Name))
-		if a < 0 {
-			err := badInput(output.Pos, "the model has no action label %q", output.Name)
-			err.Hint = jani.DidYouMean(output.Name, m.Actions)
+	for _, name := range i.Outputs {
+		a, err := output(m, name, p.outputs)
+		if err != nil {
 			return nil, err
-		}
-		if first := slices.Index(p.outputs, a); first >= 0 {
-			return nil, badInput(output.Pos, "outputs %d and %d have the same action label %q", first+1, k+1, output.Name)
 		}
 		p.outputs = append(p.outputs, a)
 	}
+	p.warnMissing(m, i.Source)
+	return p, nil
+}
+
+// bindTable is Bind for a table, which names its inputs and outputs itself.
+func bindTable(m *jani.Model, t *Table, src *jani.Source, warnings []jani.Warning) *Policy {
+	p := &Policy{Filter: true, InterfaceFile: src.Name, NetworkFile: src.Name, Warnings: warnings, function: t, inputs: t.vars, outputs: t.labels}
+	p.warnMissing(m, src)
+	return p
+}
+
+// output returns the label that name names, which must not be one of known.
+func output(m *jani.Model, name jani.Name, known []jani.ActionID) (jani.ActionID, error) {
+	a := jani.ActionID(slices.Index(m.Actions, name.Name))
+	if a < 0 {
+		err := badInput(name.Pos, "the model has no action label %q", name.Name)
+		err.Hint = jani.DidYouMean(name.Name, m.Actions)
+		return jani.NoAction, err
+	}
+	if first := slices.Index(known, a); first >= 0 {
+		return jani.NoAction, badInput(name.Pos, "outputs %d and %d have the same action label %q", first+1, len(known)+1, name.Name)
+	}
+	return a, nil
+}
+
+// warnMissing warns of labels of the model without an output.
+func (p *Policy) warnMissing(m *jani.Model, src *jani.Source) {
 	var missing []string
 	for a, label := range m.Actions {
 		if jani.ActionID(a) != m.Silent && !slices.Contains(p.outputs, jani.ActionID(a)) {
@@ -87,11 +117,10 @@ func Bind(m *jani.Model, i *Interface, n *Network) (*Policy, error) {
 	}
 	if len(missing) > 0 {
 		p.Warnings = append(p.Warnings, jani.Warning{
-			Pos: jani.Pos{Src: i.Source},
+			Pos: jani.Pos{Src: src},
 			Msg: "the policy has no output for the action labels " + strings.Join(missing, ", "),
 		})
 	}
-	return p, nil
 }
 
 // named returns the name of a file in quotes, behind a blank, or nothing.
@@ -102,17 +131,17 @@ func named(file string) string {
 	return " " + strconv.Quote(file)
 }
 
-// checkShape compares the sizes in an interface with those of a network.
-func checkShape(i *Interface, n *Network) error {
-	if len(i.Inputs) != n.Inputs() || len(i.Outputs) != n.Outputs() {
+// checkShape compares the sizes in an interface with those of a function.
+func checkShape(i *Interface, f Function) error {
+	if len(i.Inputs) != f.Inputs() || len(i.Outputs) != f.Outputs() {
 		says := "the interface"
 		if i.Source == nil {
 			says = "the model, which stands in for an interface file,"
 		}
 		return badInput(jani.Pos{Src: i.Source}, "the network%s has %d inputs and %d outputs, but %s has %d inputs and %d outputs (they must list the same)",
-			named(i.File), n.Inputs(), n.Outputs(), says, len(i.Inputs), len(i.Outputs))
+			named(i.File), f.Inputs(), f.Outputs(), says, len(i.Inputs), len(i.Outputs))
 	}
-	sizes := n.Sizes()
+	sizes := sizes(f)
 	if hidden := sizes[1 : len(sizes)-1]; i.Hidden != nil && !slices.Equal(i.Hidden, hidden) {
 		return badInput(i.HiddenPos, "the hidden layers of the network have sizes %v, but the interface says %v", hidden, i.Hidden)
 	}

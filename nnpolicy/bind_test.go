@@ -81,7 +81,7 @@ func TestBind(t *testing.T) {
 		t.Errorf("warnings are %v", p.Warnings)
 	}
 	// The policy and its clone are the network; TestClone is about its buffer.
-	if p.Clone().network == p.network {
+	if p.Clone().function == p.function {
 		t.Error("a clone shares the network's buffer")
 	}
 	in := make([]float64, 12)

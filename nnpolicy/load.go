@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fuzzsafe/jani"
@@ -15,14 +16,18 @@ import (
 const (
 	interfaceExt = ".jani2nnet"
 	networkExt   = ".nnet"
+	jsonExt      = ".json"
 )
 
 // Load reads a policy for a model from a file:
 //
-//   - NAME.jani2nnet, an interface, which names the network file relative to its folder;
+//   - NAME.jani2nnet, an interface, which names the file of the function relative to its
+//     folder;
 //   - NAME.nnet, a network; its interface is NAME.jani2nnet if that file exists, else
 //     the inputs are the variables of the model in model order, without locations, and
-//     the outputs its action labels in model order, without the silent action.
+//     the outputs its action labels in model order, without the silent action;
+//   - NAME.json, a decision table (see ReadTable), which says itself what its inputs and
+//     outputs are; an interface that names it must say the same.
 //
 // A defect in a file is a *jani.Error with its place, another kind of file one of Kind
 // Unsupported; a file that cannot be read is an error that wraps the cause.
@@ -37,7 +42,7 @@ func LoadFS(m *jani.Model, fsys fs.FS, file string) (*Policy, error) {
 
 func load(m *jani.Model, file string, read func(name string) ([]byte, error)) (*Policy, error) {
 	var i *Interface
-	network := file
+	named := file
 	switch ext := path.Ext(file); ext {
 	case interfaceExt:
 		text, err := read(file)
@@ -47,11 +52,11 @@ func load(m *jani.Model, file string, read func(name string) ([]byte, error)) (*
 		if i, err = ReadInterface(jani.NewSource(file, text)); err != nil {
 			return nil, err
 		}
-		if network = i.File; !path.IsAbs(network) {
-			network = path.Join(path.Dir(file), network)
+		if named = i.File; !path.IsAbs(named) {
+			named = path.Join(path.Dir(file), named)
 		}
-		if path.Ext(network) != networkExt {
-			return nil, unsupported(i.FilePos, network)
+		if ext := path.Ext(named); ext != networkExt && ext != jsonExt {
+			return nil, unsupported(i.FilePos, named)
 		}
 	case networkExt:
 		beside := strings.TrimSuffix(file, ext) + interfaceExt
@@ -72,17 +77,22 @@ func load(m *jani.Model, file string, read func(name string) ([]byte, error)) (*
 				})
 			}
 		}
+	case jsonExt:
 	default:
 		return nil, unsupported(jani.Pos{}, file)
 	}
-	text, err := read(network)
-	if err != nil && network != file {
+	text, err := read(named)
+	if err != nil && named != file {
 		return nil, badInput(i.FilePos, "the network file cannot be read: %v", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("policy network: %w", err)
 	}
-	n, err := ReadNNet(jani.NewSource(network, text))
+	src := jani.NewSource(named, text)
+	if path.Ext(named) == jsonExt {
+		return loadTable(m, i, src)
+	}
+	n, err := ReadNNet(src)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +100,29 @@ func load(m *jani.Model, file string, read func(name string) ([]byte, error)) (*
 	if err != nil {
 		return nil, err
 	}
-	p.NetworkFile = network
+	p.NetworkFile = named
+	return p, nil
+}
+
+// loadTable reads a decision table; i is the interface that names it, nil if none does.
+func loadTable(m *jani.Model, i *Interface, src *jani.Source) (*Policy, error) {
+	t, warnings, err := ReadTable(m, src, jani.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	own := bindTable(m, t, src, warnings)
+	if i == nil {
+		return own, nil
+	}
+	p, err := Bind(m, i, t)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(p.inputs, own.inputs) || !slices.Equal(p.outputs, own.outputs) {
+		return nil, badInput(i.FilePos, "the table %q has other inputs or outputs than the interface, or in another order", i.File)
+	}
+	p.NetworkFile = src.Name
+	p.Warnings = append(p.Warnings, warnings...)
 	return p, nil
 }
 
@@ -99,7 +131,7 @@ func unsupported(pos jani.Pos, file string) error {
 		Kind: jani.Unsupported,
 		Pos:  pos,
 		Msg:  fmt.Sprintf("a policy in a file like %q is not supported", path.Base(file)),
-		Hint: "these are read: " + interfaceExt + " (interface), " + networkExt + " (network)",
+		Hint: "these are read: " + interfaceExt + " (interface), " + networkExt + " (network), " + jsonExt + " (decision table)",
 	}
 }
 

@@ -109,7 +109,7 @@ func TestLoadErrors(t *testing.T) {
 		{"p/broken.jani2nnet", "p/broken.jani2nnet:1:2: ", jani.BadInput, "the text ends where a key is expected"},
 		{"p/broken.nnet", "p/broken.jani2nnet:1:2: ", jani.BadInput, "the text ends where a key is expected"},
 		{"p/toonnet.jani2nnet", "p/broken.nnet:1:4: ", jani.BadInput, "2 numbers instead of 4"},
-		{"p/net.onnx", "a policy in a file", jani.Unsupported, `"net.onnx" is not supported (these are read: .jani2nnet (interface), .nnet (network))`},
+		{"p/net.onnx", "a policy in a file", jani.Unsupported, `"net.onnx" is not supported (these are read: .jani2nnet (interface), .nnet (network), .json (decision table))`},
 		{"p/policy", "a policy in a file", jani.Unsupported, `"policy"`},
 	} {
 		_, err := LoadFS(depot(), files, c.file)
