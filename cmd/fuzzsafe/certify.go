@@ -13,7 +13,9 @@ import (
 
 	"fuzzsafe/algorithms"
 	"fuzzsafe/engine"
+	"fuzzsafe/jani"
 	"fuzzsafe/jani/certificate"
+	"fuzzsafe/nnpolicy"
 )
 
 func certificateFlag() cli.Flag {
@@ -115,6 +117,70 @@ func (s *session) certify(file string, sp *engine.Space, r algorithms.Radius, cl
 		return "", &badFile{fmt.Errorf("the certificate cannot be written: %w", err)}
 	}
 	return fmt.Sprintf("The certificate %s holds %d claims, %d safe and %d unsafe entries.\n", file, n, len(proof.Safe), len(proof.Unsafe)), nil
+}
+
+// exportPolicy writes a policy that is sure to be safe in all states that are claimed to be,
+// within the radius, as a decision table, and returns a sentence about it. It decides in the
+// states that its own runs reach.
+func (s *session) exportPolicy(file string, sp *engine.Space, r algorithms.Radius, claims []checked) (string, error) {
+	var safe []algorithms.Claim
+	for _, c := range claims {
+		if c.Verdict == algorithms.Safe {
+			safe = append(safe, c.Claim)
+		}
+	}
+	if len(safe) == 0 {
+		return "No state was found to be safe, so there is no safe policy to write.\n", nil
+	}
+	proof, err := algorithms.Prove(s.ctx, sp, r, safe)
+	if err != nil {
+		return "", fmt.Errorf("the safe policy cannot be made: %w", err)
+	}
+	m := sp.Model()
+	var inputs []jani.VarID
+	for x := range m.Vars {
+		inputs = append(inputs, jani.VarID(x))
+	}
+	var outputs []jani.ActionID
+	for a := range m.Actions {
+		outputs = append(outputs, jani.ActionID(a))
+	}
+	n := 0
+	err = writeFile(file, func(out io.Writer) error {
+		var ambiguous error
+		err := nnpolicy.WriteTable(out, m, inputs, outputs, func(yield func([]jani.Value, jani.ActionID) bool) {
+			values := make([]jani.Value, len(m.Vars))
+			for _, e := range proof.Safe {
+				if e.Action < 0 {
+					continue // a run ends there
+				}
+				label := sp.Action(e.State, e.Action)
+				for i := range e.Action {
+					if sp.Action(e.State, i) == label {
+						ambiguous = &jani.Error{Kind: jani.Unsupported, Msg: fmt.Sprintf("a table names action labels, but in the state %s "+
+							"a safe policy takes the edge %s, which is not the first with its label", sp.Describe(e.State), sp.ActionName(e.State, e.Action))}
+						return
+					}
+				}
+				sp.ReadValues(e.State, values)
+				if n++; !yield(values, label) {
+					return
+				}
+			}
+		})
+		if ambiguous != nil {
+			return ambiguous
+		}
+		return err
+	})
+	var unsupported *jani.Error
+	switch {
+	case errors.As(err, &unsupported):
+		return "", err
+	case err != nil:
+		return "", &badFile{fmt.Errorf("the safe policy cannot be written: %w", err)}
+	}
+	return fmt.Sprintf("The safe policy %s decides in %d states; run it with --policy %s.\n", file, n, file), nil
 }
 
 // writeFile writes a file that appears under its name only when it is complete.

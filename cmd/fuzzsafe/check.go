@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -97,6 +98,7 @@ func (env *environment) checkCommand() *cli.Command {
 			&cli.IntFlag{Name: "max-severity", Value: 16, Usage: "largest severity to tell apart from ∞"},
 			&cli.IntFlag{Name: "severity-effort", Value: -1, Usage: "bound on the search for one severity; negative: none"},
 			certificateFlag(),
+			&cli.StringFlag{Name: "safe-policy", Usage: "write a policy that is safe in all states found safe to `FILE`, as a table for --policy"},
 		)...),
 		Action: func(c *cli.Context) error {
 			s, err := env.open(c, true)
@@ -195,6 +197,10 @@ func (s *session) check() error {
 	if err != nil {
 		return err
 	}
+	policyFile := s.flags.String("safe-policy")
+	if policyFile != "" && filepath.Ext(policyFile) != ".json" {
+		return usage("--safe-policy %s: the name of a table ends in .json", policyFile)
+	}
 	list, err := s.states()
 	if err != nil {
 		return err
@@ -229,7 +235,7 @@ func (s *session) check() error {
 		var verdict algorithms.Verdict
 		if failure == nil { // behind a failure all is unknown, and is said to be
 			verdict, line.Severity, failure = c.check(state.Values)
-			if file != "" && verdict != algorithms.Unknown {
+			if (file != "" || policyFile != "") && verdict != algorithms.Unknown {
 				var id engine.StateID
 				if id, err = sp.Intern(state.Values); err != nil && failure == nil {
 					failure = err
@@ -271,6 +277,13 @@ func (s *session) check() error {
 		} else if failure == nil {
 			failure = err
 		}
+	}
+	if policyFile != "" {
+		var sentence string
+		if sentence, err = s.exportPolicy(policyFile, sp, radius, claims); err != nil && failure == nil {
+			failure = err
+		}
+		written += sentence
 	}
 	sum.memoryReport, sum.Complete = peak(), failure == nil
 	s.env.found, s.env.undecided = sum.Unsafe > 0, sum.Unknown > 0

@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"fuzzsafe/jani"
@@ -13,7 +14,7 @@ import (
 type Policy struct {
 	Inputs  []int    // what Evaluate is fed with, by position in the header's variables
 	Outputs []string // the label of each output
-	// Evaluate writes the value of every output for the given inputs.
+	// Evaluate writes the value of every output for the given inputs, −Inf for no output.
 	Evaluate func(in, out []float64) error
 }
 
@@ -74,6 +75,9 @@ func (p *policy) choose(state []jani.Value, applicable []int) (int, error) {
 		return 0
 	})
 	for _, k := range order {
+		if math.IsInf(p.out[k], -1) {
+			break // no output there, nor for those behind
+		}
 		if i := slices.Index(applicable, p.labels[k]); i >= 0 || p.unfiltered {
 			return i, nil
 		}
