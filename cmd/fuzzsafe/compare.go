@@ -33,6 +33,7 @@ func (env *environment) compareCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "solvers", Usage: "algorithms, `NAME,…`; repeatable (default: " + strings.Join(solvers, ",") + ")"},
 			&cli.StringSliceFlag{Name: "radii", Usage: "deviations from the policy allowed on a run, `N,…` or inf; repeatable (default: inf,1,2)"},
 			&cli.IntFlag{Name: "repeat", Value: 3, Usage: "measure every cell `N` times"},
+			&cli.BoolFlag{Name: "repeat-limited", Usage: "also repeat what has reached a limit"},
 			&cli.DurationFlag{Name: "time-limit", Value: time.Minute, Usage: "end a cell after `DURATION`, reading its model included; 0s: none"},
 			&cli.StringFlag{Name: "baseline", Value: solvers[0], Usage: "`SOLVER` that others are compared with"},
 			&cli.StringFlag{Name: "csv", Usage: "write a line for each cell to `FILE`"},
@@ -68,6 +69,7 @@ type comparison struct {
 	// about its model. It is a field so that the rest can be tested with scripted cells.
 	measure func(context.Context, *suiteInstance, *cell) (warnings []string, err error)
 	cells   []cell
+	spared  int // repetitions of what has reached a limit before
 	sinks   []func(*cell) error
 	files   []*os.File
 }
@@ -288,7 +290,7 @@ func (x *comparison) run() error {
 		return err
 	}
 	x.bar.clear()
-	planned := len(questions) * len(x.solvers) * x.repeat
+	planned := len(questions)*len(x.solvers)*x.repeat - x.spared
 	rows := rowsOf(x.cells, x.solvers, x.flags.Bool("fresh"))
 	report := x.newReport(rows, planned)
 	if x.flags.Bool("json") {
@@ -326,6 +328,10 @@ func (x *comparison) measureAll(questions []question) error {
 				if done++; q.subject.stopped {
 					continue
 				}
+				if !x.flags.Bool("repeat-limited") && x.limited(&c) {
+					x.spared++
+					continue
+				}
 				if x.ctx.Err() != nil {
 					return nil
 				}
@@ -337,6 +343,15 @@ func (x *comparison) measureAll(questions []question) error {
 		}
 	}
 	return nil
+}
+
+// limited returns whether an earlier repetition of c has reached a limit, which makes another
+// one expensive and of little interest.
+func (x *comparison) limited(c *cell) bool {
+	return slices.ContainsFunc(x.cells, func(old cell) bool {
+		return old.Instance == c.Instance && old.radius == c.radius && old.Solver == c.Solver &&
+			slices.Contains([]cellStatus{cellTime, cellMemory, cellStates}, old.Status)
+	})
 }
 
 // measureCell measures a cell, keeps it, and tells what is wrong with it.

@@ -347,6 +347,28 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// What has reached a limit is not measured again, unless asked for.
+func TestLimitedOnce(t *testing.T) {
+	for _, c := range []struct {
+		flag  string
+		cells int
+	}{{"--repeat-limited", 6}, {"--repeat-limited=false", 4}} {
+		cells := 0
+		code, out, _ := compareScripted(t, func(i *suiteInstance, x *cell) error {
+			if cells++; x.Solver == "tarjan" {
+				x.script(cellTime, "s?")
+			} else {
+				x.script(cellComplete, "su")
+			}
+			return nil
+		}, "m.jani", "--solvers=local,tarjan", "--radii=inf", "--repeat=3", "--json", c.flag)
+		got := fmt.Sprint(gjson.GetMany(out, "complete", "planned_cells", "summary.#.rows_decided"))
+		if want := fmt.Sprintf("[false %d [1,0]]", c.cells); code != exitUndecided || cells != c.cells || got != want {
+			t.Errorf("%s: exit code %d, %d cells, %s, want %s", c.flag, code, cells, got, want)
+		}
+	}
+}
+
 // The exit code says the worst that has happened, whatever else there is.
 func TestCompareExitCodes(t *testing.T) {
 	bad := func(code int) func(c *cell) {
