@@ -225,28 +225,25 @@ func (a *FaultAnalysis) Severity(ctx context.Context, s engine.StateID) (Severit
 	case a.meter.left < 0:
 		a.meter.left = math.MaxInt
 	}
+	// What this finds out cuts the searches below.
+	switch answer, err := a.infinite.Decide(ctx, s); {
+	case err != nil:
+		return Severity{}, err
+	case answer.Verdict == Unsafe:
+		return Severity{Kind: SeverityNone}, nil
+	}
 	var known Severity
 	for _, d := range a.finite {
 		v, err := FullSeverity(ctx, d, a.infinite, s)
 		switch {
 		case errors.Is(err, errEffort):
-			return a.atLeast(ctx, s, known)
+			return known, nil
 		case err != nil || v.Kind != SeverityAtLeast:
 			return v, err
 		}
 		known = v
 	}
 	return known, nil
-}
-
-// atLeast is the severity of s if it was too much effort to find more than a lower bound:
-// the bound, or SeverityNone.
-func (a *FaultAnalysis) atLeast(ctx context.Context, s engine.StateID, bound Severity) (Severity, error) {
-	answer, err := a.infinite.Decide(ctx, s)
-	if err == nil && answer.Verdict == Unsafe {
-		return Severity{Kind: SeverityNone}, nil
-	}
-	return bound, err
 }
 
 func (a *FaultAnalysis) prepareSeverities() error {
@@ -257,7 +254,7 @@ func (a *FaultAnalysis) prepareSeverities() error {
 			return err
 		}
 	}
-	a.meter = &meteredSystem{System: a.sp}
+	a.meter = &meteredSystem{System: a.sp, infinite: a.infinite}
 	for r := Radius(0); ; r = min(max(2*r, 1), a.options.MaxSeverity) {
 		d, err := NewDecider(a.options.Solver, a.meter, r)
 		if err != nil {
@@ -270,10 +267,19 @@ func (a *FaultAnalysis) prepareSeverities() error {
 	}
 }
 
-// meteredSystem is a System that gives up after a number of looks at outcomes.
+// meteredSystem is a System that gives up after a number of looks at outcomes. It passes
+// states off as unsafe that are known not to be safe: no number of deviations helps there.
 type meteredSystem struct {
 	System
-	left int
+	infinite Decider
+	left     int
+}
+
+func (m *meteredSystem) Class(s engine.StateID) (engine.Class, error) {
+	if m.infinite.Known(s) == Unsafe {
+		return engine.ClassUnsafe, nil
+	}
+	return m.System.Class(s)
 }
 
 var errEffort = errors.New("the search for a severity was given up")

@@ -21,8 +21,8 @@ import (
 	"fuzzsafe/algorithms"
 )
 
-// plot draws the coverage, the cactus and one scatter plot for each pair of solvers, the
-// baseline on the x-axis where it is one of them.
+// plot draws the coverage, the cactus and one scatter plot for each solver beside the
+// baseline, which is on the x-axis.
 func (x *comparison) plot(dir string, rows []row) error {
 	limit := 0.0 // that a run has reached, seconds
 	if slices.ContainsFunc(x.cells, func(c cell) bool { return c.Status == cellTime }) {
@@ -32,13 +32,9 @@ func (x *comparison) plot(dir string, rows []row) error {
 		"coverage": coveragePlot(rows, x.solvers, limit, x.flags.Bool("fresh")),
 		"cactus":   cactusPlot(rows, x.solvers, limit),
 	}
-	for i, a := range x.solvers {
-		for _, b := range x.solvers[i+1:] {
-			across, up := a, b
-			if b == x.baseline {
-				across, up = b, a
-			}
-			figures["scatter-"+across+"-"+up] = scatterPlot(duels(rows, across, up), across, up, limit)
+	for _, other := range x.solvers {
+		if base := x.baseline; other != base {
+			figures["scatter-"+base+"-"+other] = scatterPlot(duels(rows, base, other), base, other, limit)
 		}
 	}
 	for name, f := range figures {
