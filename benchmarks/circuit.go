@@ -62,6 +62,12 @@ func (c *circuit) relu(a linear) linear {
 	return linear{weights: map[int]float64{len(c.units) - 1: 1}}
 }
 
+// is returns 1 where a, which must be a whole number, is n, else 0.
+func (c *circuit) is(a linear, n int) linear {
+	above := func(m int) linear { return c.relu(a.minus(number(float64(m)))) }
+	return above(n - 1).minus(above(n).times(2)).plus(above(n + 1))
+}
+
 // depth returns the last layer that a reads.
 func (c *circuit) depth(a linear) (layer int) {
 	for u := range a.weights {
@@ -146,7 +152,7 @@ func newNetwork(m *model, scores func(c *circuit, in map[string]linear) map[stri
 	for _, v := range m.Variables {
 		low, high := 0.0, 1.0 // bool
 		if b, ok := v.Type.(bounded); ok {
-			low, high = float64(b.Lower), float64(b.Upper)
+			low, high = b.Lower, b.Upper
 		}
 		in[v.Name] = c.input(low)
 		scale.Min, scale.Max = append(scale.Min, low), append(scale.Max, high)

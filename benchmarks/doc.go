@@ -5,9 +5,15 @@
 //	Families ── Generate(Params) ──► model.jani, property.jani
 //	List, Open ── Instance.FS ─────► those and policy.jani2nnet, policy.nnet
 //
-// The truck families have the size and shape of what planners are tested with. The others
-// are as simple as can be, know the answer by a formula or a proof, and are each built to
-// be slow for one way of deciding safety:
+// The first families are the tasks of “Policy Safety Testing in Non-Deterministic Planning:
+// Fuzzing, Test Oracles, Fault Analysis” (Jain et al., ECAI 2025), section 7.1, and the
+// racetrack, in encodings of our own:
+//
+//	one-way-line, two-way-line, beluga, blocksworld, n-puzzle, racetrack: integers, with chance
+//	bouncing-ball, follow-car, cart-pole, inverted-pendulum: bounded reals, without
+//
+// The others are as simple as can be, know the answer by a formula or a proof, and are
+// each built to be slow for one way of deciding safety:
 //
 //	ladder    a search that forgets what it found below an action that failed
 //	corridor  one that forgets what it found above a state that failed, time and again
@@ -17,6 +23,8 @@
 // The networks are not trained. They are rules that a person can read, written as
 // ReLU units, with one mistake that a learner could make as well: what an analysis
 // reports can be compared with what the rule says.
+//
+// suite.json lists tasks of all families in several sizes, for “fuzzsafe compare”.
 package benchmarks
 
 //go:generate go test -run ^TestInstanceFiles$ -update

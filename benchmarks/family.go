@@ -35,10 +35,15 @@ type Parameter struct {
 // Params are values of a family's parameters by name. What is absent has its default.
 type Params map[string]string
 
-// Families returns all families. From the third on they are built to tell apart the
-// algorithms that decide safety.
+// Families returns all families: the planning domains and control problems that policies
+// are tested with, and behind them those that are built to tell apart the algorithms that
+// decide safety.
 func Families() []Family {
-	return []Family{oneWayLine(), twoWayLine(), ladder(), corridor(), wide(), cycle()}
+	return []Family{
+		oneWayLine(), twoWayLine(), beluga(), blocksworld(), nPuzzle(), racetrack(),
+		bouncingBall(), followCar(), cartPole(), invertedPendulum(),
+		ladder(), corridor(), wide(), cycle(),
+	}
 }
 
 // noPolicy says why a family has no policy for some parameters.

@@ -97,7 +97,7 @@ func TestOpen(t *testing.T) {
 		"zzz":                         `unknown benchmark instance "zzz" (there are one-way-line-det, one-way-line-nondet, `,
 		"laddr":                       `unknown benchmark instance "laddr" (did you mean "ladder"?)`,
 		"laddr:k=3":                   `unknown benchmark family "laddr" (did you mean "ladder"?)`,
-		"zzz:k=3":                     `unknown benchmark family "zzz" (there are one-way-line, two-way-line, ladder, corridor, wide, cycle)`,
+		"zzz:k=3":                     `unknown benchmark family "zzz" (there are one-way-line, two-way-line, beluga, blocksworld, n-puzzle, racetrack, `,
 		"one-way-line-det:packages=3": `unknown benchmark family "one-way-line-det" (did you mean "one-way-line"?)`,
 		"cycle:perod=3":               `family cycle: unknown parameter "perod" (did you mean "period"?)`,
 		"ladder:k=1":                  `family ladder: k is "1", it must be a number from 2 to 100000000`,

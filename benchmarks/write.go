@@ -48,10 +48,10 @@ type variable struct {
 }
 
 type bounded struct {
-	Kind  string `json:"kind"`
-	Base  string `json:"base"`
-	Lower int    `json:"lower-bound"`
-	Upper int    `json:"upper-bound"`
+	Kind  string  `json:"kind"`
+	Base  string  `json:"base"`
+	Lower float64 `json:"lower-bound"`
+	Upper float64 `json:"upper-bound"`
 }
 
 type automaton struct {
@@ -201,18 +201,34 @@ type unary struct {
 	Exp expr   `json:"exp"`
 }
 
-func eq(a, b expr) expr     { return binary{"=", a, b} }
-func ne(a, b expr) expr     { return binary{"≠", a, b} }
-func le(a, b expr) expr     { return binary{"≤", a, b} }
-func ge(a, b expr) expr     { return binary{"≥", a, b} }
-func sub(a, b expr) expr    { return binary{"-", a, b} }
-func mod(a, b expr) expr    { return binary{"%", a, b} }
-func larger(a, b expr) expr { return binary{"max", a, b} }
-func not(a expr) expr       { return unary{"¬", a} }
+type ternary struct {
+	Op   string `json:"op"`
+	If   expr   `json:"if"`
+	Then expr   `json:"then"`
+	Else expr   `json:"else"`
+}
 
-func and(es ...expr) expr { return fold("∧", es) }
-func or(es ...expr) expr  { return fold("∨", es) }
-func sum(es ...expr) expr { return fold("+", es) }
+func eq(a, b expr) expr      { return binary{"=", a, b} }
+func ne(a, b expr) expr      { return binary{"≠", a, b} }
+func le(a, b expr) expr      { return binary{"≤", a, b} }
+func ge(a, b expr) expr      { return binary{"≥", a, b} }
+func more(a, b expr) expr    { return binary{">", a, b} }
+func sub(a, b expr) expr     { return binary{"-", a, b} }
+func ratio(a, b expr) expr   { return binary{"/", a, b} }
+func mod(a, b expr) expr     { return binary{"%", a, b} }
+func larger(a, b expr) expr  { return binary{"max", a, b} }
+func smaller(a, b expr) expr { return binary{"min", a, b} }
+func not(a expr) expr        { return unary{"¬", a} }
+func sine(a expr) expr       { return unary{"sin", a} }
+func cosine(a expr) expr     { return unary{"cos", a} }
+func absolute(a expr) expr   { return unary{"abs", a} }
+
+func choose(condition, a, b expr) expr { return ternary{"ite", condition, a, b} }
+
+func and(es ...expr) expr     { return fold("∧", es) }
+func or(es ...expr) expr      { return fold("∨", es) }
+func sum(es ...expr) expr     { return fold("+", es) }
+func product(es ...expr) expr { return fold("*", es) }
 
 // fold combines one or more expressions from the left.
 func fold(op string, es []expr) expr {
@@ -224,10 +240,23 @@ func fold(op string, es []expr) expr {
 }
 
 // between holds if low ≤ e ≤ high.
-func between(low int, e expr, high int) expr { return and(ge(e, low), le(e, high)) }
+func between[N int | float64](low N, e expr, high N) expr { return and(ge(e, low), le(e, high)) }
 
-// within is the type of the integers from low to high.
-func within(low, high int) bounded { return bounded{"bounded", "int", low, high} }
+// allDifferent holds if no two of the values are equal.
+func allDifferent(es []expr) expr {
+	var pairs []expr
+	for i, a := range es {
+		for _, b := range es[:i] {
+			pairs = append(pairs, ne(a, b))
+		}
+	}
+	return and(append(pairs, true)...)
+}
+
+// within is the type of the integers from low to high, realWithin that of the reals.
+func within(low, high int) bounded                 { return bounded{"bounded", "int", float64(low), float64(high)} }
+func realWithin(low, high float64) bounded         { return bounded{"bounded", "real", low, high} }
+func clamp(low float64, e expr, high float64) expr { return larger(low, smaller(e, high)) }
 
 // equally returns the outcomes of an action that are given by their assignments, all
 // equally likely.
