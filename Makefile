@@ -36,8 +36,9 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 		done; \
 	done
 
-long: test ## longer checks: race detector, certificates of 100,000 systems, 5 minutes per fuzz target
+long: test ## longer checks: race detector, deciders and certificates on 100,000 systems, 5 minutes per fuzz target
 	$(GO) test -race -timeout 60m ./...
+	FUZZSAFE_SEEDS=0-100000 $(GO) test -timeout 60m -v -run TestDecidersAgreeWithFixpoint ./algorithms
 	FUZZSAFE_SYSTEMS=100000 $(GO) test -timeout 60m -run TestRandomSystems ./jani/certificate
 	$(MAKE) fuzz FUZZTIME=5m
 
