@@ -64,7 +64,8 @@ type localNode struct {
 	policy  int32  // the policy's action or −1, if expanded
 	deps    uint32 // head of the list of those to look at again when bound is raised
 	walk    uint32 // last walk that visited the state and has not dropped it
-	linked  uint32 // positions before this one are in the dependency lists of their outcomes
+	tried   uint32 // positions before this one have been generated
+	watched uint32 // 1 + the position whose outcomes were told last to call the state back
 	stage   localStage
 	pending bool // on the worklist to be looked at again
 }
@@ -243,27 +244,24 @@ func (d *local) adopt(s engine.StateID) (bool, error) {
 	if cost > n.bound {
 		return false, nil // its outcomes do not matter yet and need not be generated
 	}
-	allowed, fine := n.bound-cost, true
+	allowed := n.bound - cost
 	outcomes, err := d.sys.Outcomes(s, actionAt(pos, n.policy))
 	if err != nil {
 		return false, err
 	}
+	n.tried = max(n.tried, pos+1)
 	for _, t := range outcomes {
-		// Before it can be registered, an outcome must exist in the table.
 		if err := d.classify(t); err != nil {
 			return false, err
 		}
 		if d.nodes.At(t).bound > allowed {
-			fine = false
-			if d.infinite {
-				return false, nil // it will never be fine again
-			}
+			// It is the one outcome that matters, and bounds do not fall: nobody calls back.
+			// With a finite radius the action can become fine when the state is raised.
+			return false, nil
 		}
 	}
-	if pos >= n.linked {
-		// With a finite radius an action that is not fine now can become so after a
-		// raise. Registering it at first sight tells that it has been done by a number.
-		n.linked = pos + 1
+	if n.watched != pos+1 {
+		n.watched = pos + 1
 		for _, t := range outcomes {
 			m := d.nodes.At(t)
 			if d.final(m) {
@@ -273,9 +271,6 @@ func (d *local) adopt(s engine.StateID) (bool, error) {
 				return false, err
 			}
 		}
-	}
-	if !fine {
-		return false, nil
 	}
 	// The last outcome is visited first. Models list the failing outcomes of an action
 	// before the intended one, and the intended one more often tells what the action is
@@ -296,12 +291,15 @@ func (d *local) raise(s engine.StateID) (wanted bool, err error) {
 	bound, act := d.ceiling, uint32(0)
 	for pos := uint32(0); pos < n.actions && !d.infinite; pos++ {
 		value := uint32(0)
-		if pos < n.linked { // others are not generated yet and cost what they cost alone
+		if pos < n.tried { // others are not generated yet and cost what they cost alone
 			outcomes, err := d.sys.Outcomes(s, actionAt(pos, n.policy))
 			if err != nil {
 				return false, err
 			}
 			for _, t := range outcomes {
+				if err := d.classify(t); err != nil {
+					return false, err
+				}
 				value = max(value, d.nodes.At(t).bound)
 			}
 		}
