@@ -8,7 +8,7 @@ FUZZTIME  ?= 60s
 BENCH     ?= .
 TESTFLAGS ?=
 
-.PHONY: help build demo test bench fuzz long clean
+.PHONY: help build demo test bench fuzz long models clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ long: test ## longer checks: race detector, deciders and certificates on 100,000
 	FUZZSAFE_SEEDS=0-100000 $(GO) test -timeout 60m -v -run TestDecidersAgreeWithFixpoint ./algorithms
 	FUZZSAFE_SYSTEMS=100000 $(GO) test -timeout 60m -run TestRandomSystems ./jani/certificate
 	$(MAKE) fuzz FUZZTIME=5m
+
+models: ## draw the models in nnpolicy/testdata anew (needs python3-torch, -onnx, -xgboost, -sklearn)
+	/usr/bin/python3 nnpolicy/testdata/make_models.py
 
 clean: ## remove what was built
 	rm -rf bin

@@ -33,6 +33,7 @@ type FuzzReport struct {
 	PolicyEvaluations int64   `json:"policy_evaluations"`  // distinct states in which the policy was asked
 	Fallbacks         int64   `json:"fallback_decisions"`  // no applicable action has an output
 	Ambiguous         int64   `json:"ambiguous_decisions"` // edge mode: several edges have the label
+	NearTies          int64   `json:"near_tie_decisions"`  // the two best outputs are nearly equal
 	Complete          bool    `json:"complete"`            // false if a limit or an error ended the campaign
 	Seconds           float64 `json:"seconds"`
 }
@@ -46,6 +47,7 @@ func NewFuzzReport(sp *engine.Space, c Campaign, r CampaignResult, elapsed time.
 		Unsafe: r.Ends[RunUnsafe], Exhausted: r.Ends[RunExhausted], StepLimit: r.Ends[RunStepLimit],
 		PolicyErrors: r.Ends[RunPolicyError], Goals: r.Goals,
 		PolicyEvaluations: stats.PolicyEvaluations, Fallbacks: stats.Fallbacks, Ambiguous: stats.Ambiguous,
+		NearTies: stats.NearTies,
 		Complete: err == nil, Seconds: elapsed.Seconds(),
 	}
 	if c.Each {

@@ -80,15 +80,18 @@ type Space struct {
 }
 
 // decision is the cached decision in a state: 0 if it is not known, else the action + 2
-// in the bits from 2 on, and two flags.
+// in the bits from flagBits on, and flags.
 type decision uint32
 
 const (
 	fallbackFlag  decision = 1
 	ambiguousFlag decision = 2
+	nearTieFlag   decision = 4
+
+	flagBits = 3
 )
 
-func (d decision) action() int { return int(d>>2) - 2 }
+func (d decision) action() int { return int(d>>flagBits) - 2 }
 
 // Stats counts what a Space has computed.
 type Stats struct {
@@ -102,7 +105,11 @@ type Stats struct {
 	Fallbacks int64
 	// Ambiguous counts the states in which, in edge mode, several enabled edges had
 	// the label that the policy chose; the first was taken.
-	Ambiguous   int64
+	Ambiguous int64
+	// NearTies counts the states in which the two best of the outputs that count differ
+	// by at most a millionth of the larger: rounding may decide. The only applicable
+	// action has no rival.
+	NearTies    int64
 	PackedBytes int64 // memory of stored states and their hash table
 	// NegativeRemainders counts the evaluations of % with a negative operand: the
 	// specification does not say which sign the result has; here it is the dividend's.
@@ -472,7 +479,7 @@ func (sp *Space) Decision(s StateID) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	sp.decide(s, d, decision(choice+2)<<2|flags)
+	sp.decide(s, d, decision(choice+2)<<flagBits|flags)
 	return choice, nil
 }
 
@@ -490,6 +497,7 @@ func (sp *Space) decide(s StateID, entry *decision, d decision) {
 	sp.stats.PolicyEvaluations++
 	sp.stats.Fallbacks += int64(d & fallbackFlag)
 	sp.stats.Ambiguous += int64(d & ambiguousFlag / ambiguousFlag)
+	sp.stats.NearTies += int64(d & nearTieFlag / nearTieFlag)
 }
 
 // choose evaluates the policy in s, which has the given applicable actions.
@@ -508,26 +516,43 @@ func (sp *Space) choose(s StateID, slots []uint32) (choice int, flags decision, 
 	if err := sp.options.Policy.Evaluate(sp.in, sp.out); err != nil {
 		return -1, 0, fmt.Errorf("policy in state %s: %w", sp.Describe(s), err)
 	}
-	best, choice := -1, -1
+	best, choice, second := -1, -1, math.Inf(-1)
 	for k, v := range sp.out {
 		if v != v {
 			return -1, 0, fmt.Errorf("policy in state %s: output %d is not a number", sp.Describe(s), k)
 		}
-		if best >= 0 && v <= sp.out[best] || math.IsInf(v, -1) {
+		first := best < 0 || v > sp.out[best]
+		if math.IsInf(v, -1) || !first && !nearTie(sp.out[best], v) {
 			continue
 		}
-		i := sp.applicable(slots, sp.outputs[k])
-		if i >= 0 || sp.options.Unfiltered {
+		switch i := sp.applicable(slots, sp.outputs[k]); {
+		case i < 0 && !sp.options.Unfiltered:
+		case !first:
+			second = max(second, v)
+		default:
+			if best >= 0 {
+				second = sp.out[best]
+			}
 			best, choice = k, i
 		}
+	}
+	if best >= 0 && nearTie(sp.out[best], second) {
+		flags = nearTieFlag
 	}
 	switch {
 	case best < 0:
 		return 0, fallbackFlag, nil
 	case choice >= 0 && 2*choice+2 < len(slots) && slots[2*choice] == slots[2*choice+2]:
-		flags = ambiguousFlag
+		flags |= ambiguousFlag
 	}
 	return choice, flags, nil
+}
+
+// nearTie reports whether x, the larger, and y differ by so little that rounding may
+// decide which is larger: policies are evaluated in other precision and order elsewhere.
+func nearTie(x, y float64) bool {
+	const tolerance = 1e-6
+	return x-y <= min(tolerance*max(math.Abs(x), math.Abs(y)), math.MaxFloat64)
 }
 
 // applicable returns the first of the slots that has the given label, or −1.

@@ -406,6 +406,75 @@ func TestDecision(t *testing.T) {
 	}
 }
 
+// The two best outputs of applicable actions, or of all where these do not matter, differ by
+// little, at most a millionth of the larger.
+func TestNearTies(t *testing.T) {
+	_, task := parse(t, choosing())
+	none := math.Inf(-1)
+	for _, c := range []struct {
+		values     []float64
+		applicable jani.Value
+		unfiltered bool
+		want       bool
+	}{
+		{[]float64{1, 2, 3}, 7, false, false},
+		{[]float64{1, 1, 0}, 7, false, true},
+		{[]float64{1, 1 + 5e-7, 0}, 7, false, true},
+		{[]float64{1 + 5e-7, 1, 0}, 7, false, true},
+		{[]float64{-1, 0, -1 - 5e-7}, 5, false, true},
+		{[]float64{-1, -5, -1 - 5e-7}, 7, false, true},
+		{[]float64{1, 1 + 2e-6, 0}, 7, false, false},
+		{[]float64{1 + 2e-6, 1, 0}, 7, false, false},
+		{[]float64{3e6, 3e6 + 2, 0}, 7, false, true},
+		{[]float64{3e6, 3e6 + 4, 0}, 7, false, false},
+		{[]float64{1e-9, 2e-9, 0}, 7, false, false},
+		{[]float64{0, 0, -1}, 7, false, true},
+		{[]float64{1, 1, 3}, 7, false, false},
+		{[]float64{3, 1, 1}, 7, false, false},
+		{[]float64{1, 3, 3}, 3, false, false}, // the tie is with an action that is not applicable
+		{[]float64{1, 3, 3}, 3, true, true},
+		{[]float64{1, 1, 3}, 3, false, true},
+		{[]float64{1, 1, 3}, 3, true, false},
+		{[]float64{1, 1, 1}, 1, false, false}, // the only action
+		{[]float64{none, none, none}, 7, false, false},
+		{[]float64{none, 1, none}, 7, false, false},
+		{[]float64{-none, 1, none}, 7, false, false},
+	} {
+		p := &fake{inputs: []jani.VarID{0}, outputs: []jani.ActionID{0, 1, 2}, values: func(float64) []float64 { return c.values }}
+		sp := newSpace(t, task, engine.Options{Policy: p, Unfiltered: c.unfiltered})
+		s, err := sp.Intern([]jani.Value{c.applicable, 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := sp.Decision(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := sp.Stats().NearTies; got != count(c.want) {
+			t.Errorf("%+v: %d near ties", c, got)
+		}
+		// A fork hands the count over.
+		other := newSpace(t, task, engine.Options{Policy: p, Unfiltered: c.unfiltered})
+		if err := other.Adopt(sp); err != nil || other.Stats().NearTies != count(c.want) {
+			t.Errorf("%+v: %d near ties are taken over, error %v", c, other.Stats().NearTies, err)
+		}
+	}
+}
+
+// A near tie does not hide that the choice among edges is open.
+func TestNearTieOfEdges(t *testing.T) {
+	_, task := parse(t, choosing())
+	p := &fake{inputs: []jani.VarID{0}, outputs: []jani.ActionID{0, 1}, values: func(float64) []float64 { return []float64{1, 1 + 1e-9} }}
+	sp := newSpace(t, task, engine.Options{Policy: p, Choice: engine.ByEdge})
+	if d, err := sp.Decision(intern(t, sp)); d != 1 || err != nil {
+		t.Errorf("decision %d, error %v", d, err)
+	}
+	if st := sp.Stats(); st.NearTies != 1 || st.Ambiguous != 1 || st.Fallbacks != 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
 func count(b bool) int64 {
 	if b {
 		return 1

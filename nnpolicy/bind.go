@@ -40,13 +40,11 @@ func (p *Policy) Evaluate(in, out []float64) error { return p.function.Evaluate(
 
 // Sizes returns the layer sizes of a network (see Network.Sizes), of another Function
 // the numbers of inputs and outputs.
-func (p *Policy) Sizes() []int { return sizes(p.function) }
-
-func sizes(f Function) []int {
-	if n, ok := f.(*Network); ok {
+func (p *Policy) Sizes() []int {
+	if n, ok := p.function.(*Network); ok {
 		return n.Sizes()
 	}
-	return []int{f.Inputs(), f.Outputs()}
+	return []int{p.function.Inputs(), p.function.Outputs()}
 }
 
 // Clone returns the same policy for use by another goroutine. Only a buffer is copied.
@@ -84,13 +82,6 @@ func Bind(m *jani.Model, i *Interface, f Function) (*Policy, error) {
 	}
 	p.warnMissing(m, i.Source)
 	return p, nil
-}
-
-// bindTable is Bind for a table, which names its inputs and outputs itself.
-func bindTable(m *jani.Model, t *Table, src *jani.Source, warnings []jani.Warning) *Policy {
-	p := &Policy{Filter: true, InterfaceFile: src.Name, NetworkFile: src.Name, Warnings: warnings, function: t, inputs: t.vars, outputs: t.labels}
-	p.warnMissing(m, src)
-	return p
 }
 
 // output returns the label that name names, which must not be one of known.
@@ -135,13 +126,20 @@ func named(file string) string {
 func checkShape(i *Interface, f Function) error {
 	if len(i.Inputs) != f.Inputs() || len(i.Outputs) != f.Outputs() {
 		says := "the interface"
-		if i.Source == nil {
+		switch {
+		case i.stands:
 			says = "the model, which stands in for an interface file,"
+		case i.File == "":
+			says = "the list of their names"
 		}
 		return badInput(jani.Pos{Src: i.Source}, "the network%s has %d inputs and %d outputs, but %s has %d inputs and %d outputs (they must list the same)",
 			named(i.File), f.Inputs(), f.Outputs(), says, len(i.Inputs), len(i.Outputs))
 	}
-	sizes := sizes(f)
+	n, ok := f.(*Network)
+	if !ok {
+		return nil // without hidden layers, or they are not told apart
+	}
+	sizes := n.Sizes()
 	if hidden := sizes[1 : len(sizes)-1]; i.Hidden != nil && !slices.Equal(i.Hidden, hidden) {
 		return badInput(i.HiddenPos, "the hidden layers of the network have sizes %v, but the interface says %v", hidden, i.Hidden)
 	}

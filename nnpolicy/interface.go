@@ -1,6 +1,7 @@
 package nnpolicy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,11 @@ type Interface struct {
 	// Hidden are the widths of the hidden layers, nil if the file does not say.
 	Hidden    []int
 	HiddenPos jani.Pos
-	Warnings  []jani.Warning
+	// Weights says what a network file of nothing but weights leaves open.
+	Weights  Weights
+	Warnings []jani.Warning
+
+	stands bool // the model stands in for the file
 }
 
 // Input is one input of a network: a variable, an element of an array variable, or the
@@ -42,14 +47,15 @@ type Input struct {
 // ReadInterface reads a .jani2nnet file:
 //
 //	{"file": network, "input": [INPUT …], "output": [label …],
-//	 "filter": bool, "elements": [width of a hidden layer …]}
+//	 "filter": bool, "elements": [width of a hidden layer …],
+//	 "activation": "relu", "tanh" or "sigmoid", "layers": [name of a layer …]}
 //
 //	INPUT: {"name": variable, "automaton": OWNER, "index"?: element of an array}
 //	       {"name": automaton, "index": position in the composition}, its location
 //	       {"name": variable}, as named in the model: x, automaton.x, a[3]
 //	OWNER: null for globals, name, position, or {"name": name, "index": position}
 //
-// The last two keys may be missing. Unknown keys become warnings, but for "comment"
+// The keys from "filter" on may be missing. Unknown keys become warnings, but for "comment"
 // and those that begin with "x-". Any defect is a *jani.Error with its place. Time is
 // linear in the text.
 func ReadInterface(src *jani.Source) (*Interface, error) {
@@ -76,6 +82,14 @@ func ReadInterface(src *jani.Source) (*Interface, error) {
 		case "elements":
 			i.Hidden, i.HiddenPos = []int{}, r.pos(v)
 			r.array(v, "the list of elements", func(v gjson.Result) { i.Hidden = append(i.Hidden, r.integer(v, "a layer size")) })
+		case "activation":
+			i.Weights.Activation = r.text(v, "the activation")
+			if !slices.Contains([]string{"relu", "tanh", "sigmoid"}, v.Str) {
+				r.wrong(v, "the activation", "relu, tanh or sigmoid")
+			}
+		case "layers":
+			i.Weights.Layers = []string{}
+			r.array(v, "the list of layers", func(v gjson.Result) { i.Weights.Layers = append(i.Weights.Layers, r.text(v, "a layer")) })
 		default:
 			return false
 		}

@@ -73,12 +73,16 @@ func TestReadInterfaceDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !i.Filter || i.Hidden != nil || i.Inputs != nil || len(i.Warnings) != 0 {
+	if !i.Filter || i.Hidden != nil || i.Inputs != nil || i.Weights.Activation != "" || i.Weights.Layers != nil || len(i.Warnings) != 0 {
 		t.Errorf("interface is %+v", i)
 	}
 	i, err = ReadInterface(jani.NewSource("i", []byte(`{"file":"n","input":[],"output":[],"elements":[]}`)))
 	if err != nil || i.Hidden == nil {
 		t.Errorf("an empty list of elements must differ from none: %+v, %v", i, err)
+	}
+	i, err = ReadInterface(jani.NewSource("i", []byte(`{"file":"n","input":[],"output":[],"activation":"tanh","layers":["a","b"]}`)))
+	if err != nil || i.Weights.Activation != "tanh" || fmt.Sprint(i.Weights.Layers) != "[a b]" || len(i.Warnings) > 0 {
+		t.Errorf("interface is %+v, error %v", i, err)
 	}
 }
 
@@ -98,6 +102,10 @@ func TestReadInterfaceErrors(t *testing.T) {
 		{`{"filter":"yes"}`, "1:11", "the filter must be true or false"},
 		{`{"elements":[8,"9"]}`, "1:16", "a layer size must be a whole number"},
 		{`{"elements":8}`, "1:13", "elements must be an array"},
+		{`{"activation":"elu"}`, "1:15", "the activation must be relu, tanh or sigmoid"},
+		{`{"activation":1}`, "1:15", "the activation must be a string"},
+		{`{"layers":"a"}`, "1:11", "the list of layers must be an array"},
+		{`{"layers":["a",2]}`, "1:16", "a layer must be a string"},
 		{input(`"x"`), "1:34", "an input must be an object"},
 		{input(`{"automaton":null}`), "1:34", `an input has no "name"`},
 		{input(`{"name":"x","automaton":null,"index":-1}`), "1:71", "the index of an input must be a whole number"},

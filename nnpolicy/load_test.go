@@ -36,7 +36,7 @@ func folder(t *testing.T) fstest.MapFS {
 		"p/linked.nnet":        network(1, 2, 3),
 		"q/other.nnet":         network(1, 4, 3),
 		"p/dangling.jani2nnet": iface("gone.nnet"),
-		"p/torch.jani2nnet":    iface("net.pt"),
+		"p/keras.jani2nnet":    iface("net.h5"),
 		"p/broken.jani2nnet":   {Data: []byte("{")},
 		"p/broken.nnet":        {Data: []byte("1,1\n")},
 		"p/toonnet.jani2nnet":  iface("broken.nnet"),
@@ -59,7 +59,7 @@ func TestLoad(t *testing.T) {
 		{"p/linked.nnet", "p/linked.jani2nnet", "p/linked.nnet", "[0]", "[0 1 2]", "[1 2 3]", []string{
 			`p/linked.jani2nnet:1:9: the interface is for network "../q/other.nnet"; it is used with `}},
 		{"p/alone.nnet", "", "p/alone.nnet", "[0 1 2 3 5 7 8]", "[0 1 2]", "[7 2 3]", []string{
-			"alone.jani2nnet\": the inputs are taken to be the 7 variables of the model and the outputs its 3 action labels"}},
+			"alone.jani2nnet\": the inputs are taken to be the 7 variables of the model, and the outputs are taken to be the 3 action labels of the model"}},
 	} {
 		for _, from := range []string{"", dir} {
 			var p *Policy
@@ -105,11 +105,11 @@ func TestLoadErrors(t *testing.T) {
 		{"p/small.nnet", "the network has 6 inputs", jani.BadInput,
 			"but the model, which stands in for an interface file, has 7 inputs and 3 outputs"},
 		{"p/dangling.jani2nnet", "p/dangling.jani2nnet:1:9: ", jani.BadInput, "p/gone.nnet"},
-		{"p/torch.jani2nnet", "p/torch.jani2nnet:1:9: ", jani.Unsupported, `like "net.pt" is not supported`},
+		{"p/keras.jani2nnet", "p/keras.jani2nnet:1:9: ", jani.Unsupported, `like "net.h5" is not supported`},
 		{"p/broken.jani2nnet", "p/broken.jani2nnet:1:2: ", jani.BadInput, "the text ends where a key is expected"},
 		{"p/broken.nnet", "p/broken.jani2nnet:1:2: ", jani.BadInput, "the text ends where a key is expected"},
 		{"p/toonnet.jani2nnet", "p/broken.nnet:1:4: ", jani.BadInput, "2 numbers instead of 4"},
-		{"p/net.onnx", "a policy in a file", jani.Unsupported, `"net.onnx" is not supported (these are read: .jani2nnet (interface), .nnet (network), .json (decision table))`},
+		{"p/net.h5", "a policy in a file", jani.Unsupported, `"net.h5" is not supported (these are read: .jani2nnet (interface); .nnet, `},
 		{"p/policy", "a policy in a file", jani.Unsupported, `"policy"`},
 	} {
 		_, err := LoadFS(depot(), files, c.file)

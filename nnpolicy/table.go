@@ -130,16 +130,17 @@ func (t *Table) find(in []float64) (row uint32, ok bool) {
 // true or false for a boolean, a whole number without point and exponent for an integer,
 // any number for a real, the name for a location; then one of the outputs. Each state
 // occurs once. Schema, inputs and outputs stand before the rows; other keys are as in
-// ReadInterface, with the warnings returned. Any defect is a *jani.Error with its place.
+// ReadInterface. The Interface has the inputs and outputs. Any defect is a *jani.Error with
+// its place.
 //
 // Values are exact: a real matches if all 64 bits do, but for the sign of 0, and an
 // integer beyond ±(2^53−1), which policies cannot tell from its neighbours, is refused.
 // Time and memory are linear in the text.
-func ReadTable(m *jani.Model, src *jani.Source, limits jani.Limits) (*Table, []jani.Warning, error) {
+func ReadTable(m *jani.Model, src *jani.Source, limits jani.Limits) (*Table, *Interface, error) {
 	if err := jani.CheckJSON(src, limits); err != nil {
 		return nil, nil, err
 	}
-	r := tableReader{interfaceReader: interfaceReader{src: src}, model: m}
+	r := tableReader{interfaceReader: interfaceReader{src: src}, model: m, says: &Interface{Source: src, Filter: true, Inputs: []Input{}}}
 	r.object(gjson.Parse(src.Text), "the decision table", func(key string, v gjson.Result) bool {
 		switch key {
 		case "schema":
@@ -161,13 +162,15 @@ func ReadTable(m *jani.Model, src *jani.Source, limits jani.Limits) (*Table, []j
 	if r.err != nil {
 		return nil, nil, r.err
 	}
-	return r.table, r.warnings, nil
+	r.says.Warnings = r.warnings
+	return r.table, r.says, nil
 }
 
 // tableReader reads a decision table; table is nil before the rows.
 type tableReader struct {
 	interfaceReader
 	model  *jani.Model
+	says   *Interface
 	vars   []jani.VarID // nil before the inputs
 	labels []jani.ActionID
 	names  map[string]uint32       // of labels
@@ -196,14 +199,17 @@ func (r *tableReader) input(v gjson.Result) {
 		r.fail(v, "inputs %d and %d are both %q", first+1, len(r.vars)+1, r.model.Vars[x].Name)
 	}
 	r.vars = append(r.vars, x)
+	r.says.Inputs = append(r.says.Inputs, in)
 }
 
 func (r *tableReader) output(v gjson.Result) {
-	a, err := output(r.model, jani.Name{Name: r.text(v, "an output"), Pos: r.pos(v)}, r.labels)
+	name := jani.Name{Name: r.text(v, "an output"), Pos: r.pos(v)}
+	a, err := output(r.model, name, r.labels)
 	if r.err == nil {
 		r.err = err
 	}
 	r.labels = append(r.labels, a)
+	r.says.Outputs = append(r.says.Outputs, name)
 }
 
 func (r *tableReader) rows(v gjson.Result) {
@@ -324,7 +330,8 @@ func WriteTable(w io.Writer, m *jani.Model, inputs []jani.VarID, outputs []jani.
 	before := "\n"
 	for values, a := range rows {
 		if labels[a] == nil || len(values) != len(inputs) {
-			return fmt.Errorf("a row of a table has %d values for %d inputs and action %d, outputs %v", len(values), len(inputs), a, outputs)
+			return fmt.Errorf("a row of a table has %d values for %d inputs, and action %d of the outputs %v",
+				len(values), len(inputs), a, outputs)
 		}
 		line = append(append(line[:0], before...), '[')
 		for i, v := range values {

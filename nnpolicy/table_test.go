@@ -31,9 +31,9 @@ func station() *jani.Model {
 
 func readTable(t testing.TB, m *jani.Model, text string) *Table {
 	t.Helper()
-	table, warnings, err := ReadTable(m, jani.NewSource("table.json", []byte(text)), jani.Limits{})
-	if err != nil || len(warnings) > 0 {
-		t.Fatal(err, warnings)
+	table, i, err := ReadTable(m, jani.NewSource("table.json", []byte(text)), jani.Limits{})
+	if err != nil || len(i.Warnings) > 0 {
+		t.Fatal(err, i)
 	}
 	return table
 }
@@ -79,7 +79,7 @@ func TestTable(t *testing.T) {
 		{[]float64{0, -3 + 512, 1, 0.1, big}, -1},
 		{[]float64{0, -3, 1, 0.1, math.Inf(1)}, -1},
 		{[]float64{0, -3, 1, 0.1, math.NaN()}, -1},
-		{[]float64{0, 3.5, 1, 1, -1}, -1},
+		{[]float64{0, 4.5, 1, 1, -1}, -1},
 		{[]float64{256, 4, 1, 1, -1}, -1},
 	} {
 		for _, f := range []*Table{table, table.Fork().(*Table)} {
@@ -267,7 +267,7 @@ func TestLoadTable(t *testing.T) {
 			t.Errorf("%s: outputs %v, error %v", file, out, err)
 		}
 	}
-	const differs = `the table "t.json" has other inputs or outputs than the interface, or in another order`
+	const differs = `"t.json" has other inputs or outputs than the interface, or in another order`
 	for file, want := range map[string]string{
 		"order.jani2nnet": differs, "swapped.jani2nnet": differs, "shape.jani2nnet": "has 2 inputs and 2 outputs, but",
 	} {

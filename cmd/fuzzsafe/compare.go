@@ -21,7 +21,7 @@ func (env *environment) compareCommand() *cli.Command {
 	solvers := algorithms.DeciderNames()
 	// What is common, but for what is not of use here.
 	flags := slices.DeleteFunc(commonFlags(stateFlags()...), func(f cli.Flag) bool {
-		return slices.Contains([]string{"workers", "time-limit", "exit-zero"}, f.Names()[0])
+		return slices.Contains([]string{"workers", "time-limit", "exit-zero", "inputs", "outputs", "activation"}, f.Names()[0])
 	})
 	return &cli.Command{
 		Name: "compare", Usage: "compare solvers on equal states with equal limits", ArgsUsage: "SUITE | MODEL…",

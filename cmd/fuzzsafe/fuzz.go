@@ -151,6 +151,9 @@ func (s *session) printFuzz(r *algorithms.FuzzReport) {
 	if r.Ambiguous > 0 {
 		fmt.Fprintf(out, "In %d states several edges had the label that the policy chose; the first one was taken.\n", r.Ambiguous)
 	}
+	if r.NearTies > 0 {
+		fmt.Fprintf(out, "In %d states the policy's two best outputs differ by at most a millionth; rounding may decide them elsewhere.\n", r.NearTies)
+	}
 	fmt.Fprintf(out, "%d steps, %d policy evaluations, %.2f s.\n", r.Steps, r.PolicyEvaluations, r.Seconds)
 }
 

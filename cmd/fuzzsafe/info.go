@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -245,7 +246,7 @@ type modelReport struct {
 func (s *session) modelReport() modelReport {
 	r := modelReport{File: s.doc.Source.Name, Name: s.model.Name, Type: string(s.model.Type), Property: s.task.Name}
 	if s.policy != nil {
-		r.Policy = s.policy.InterfaceFile
+		r.Policy = cmp.Or(s.policy.InterfaceFile, s.policy.NetworkFile)
 	}
 	return r
 }

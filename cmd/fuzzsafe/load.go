@@ -32,7 +32,10 @@ func commonFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringFlag{Name: "start", Usage: "start condition `EXPR`, or @FILE (a condition or a list of states)"},
 		&cli.StringSliceFlag{Name: "const", Aliases: []string{"c"}, Usage: "give a parameter of the model its value, `NAME=VALUE`; repeatable"},
 		&cli.StringFlag{Name: "choice", Value: "label", Usage: "`WHAT` is one action: a label or an edge"},
-		&cli.StringFlag{Name: "policy", Usage: "policy under test, `FILE` (.jani2nnet or .nnet)"},
+		&cli.StringFlag{Name: "policy", Usage: "policy under test, `FILE` (.jani2nnet, .nnet, .onnx, .pt, .pth, .safetensors or .json)"},
+		&cli.StringFlag{Name: "inputs", Usage: "variables `NAME,…` that a policy without interface is fed (default: all but locations, in model order)"},
+		&cli.StringFlag{Name: "outputs", Usage: "action labels `NAME,…` of its outputs (default: all, in model order)"},
+		&cli.StringFlag{Name: "activation", Usage: "`NAME` of what is between the layers of a .pt, .pth or .safetensors file: relu, tanh or sigmoid"},
 		&cli.BoolFlag{Name: "unfiltered", Usage: "take the policy's best output even if it is not applicable; only if its interface says \"filter\": false"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of all random choices"},
 		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines; results do not depend on it (default: all cores)"},
@@ -361,6 +364,17 @@ func (s *session) propertyOf(src *jani.Source, name string) (*jani.Property, err
 
 func (s *session) loadPolicy() error {
 	file := s.flags.String("policy")
+	for _, name := range []string{"inputs", "outputs", "activation"} {
+		switch text := s.flags.String(name); {
+		case !s.flags.IsSet(name):
+		case file == "":
+			return usage("--%s says something about the file of --policy, which is not given", name)
+		case text == "" || name == "activation" && text != "relu" && text != "tanh" && text != "sigmoid":
+			return usage("--%s %q: it is relu, tanh or sigmoid for --activation, else a list of names", name, text)
+		case name != "activation" && filepath.Ext(file) == ".jani2nnet":
+			return usage("--%s: an interface file names the inputs and outputs itself", name)
+		}
+	}
 	var err error
 	switch {
 	case file != "":
@@ -371,7 +385,10 @@ func (s *session) loadPolicy() error {
 		if info.IsDir() {
 			return &badFile{fmt.Errorf("--policy %s: it is a folder; give the file in it that ends in .jani2nnet or .nnet", file)}
 		}
-		s.policy, err = nnpolicy.Load(s.model, file)
+		s.policy, err = nnpolicy.LoadWith(s.model, file, nnpolicy.Options{
+			Inputs: names(s.flags.String("inputs")), Outputs: names(s.flags.String("outputs")),
+			Activation: s.flags.String("activation"), Limits: s.limits,
+		})
 	case s.bench != nil && s.bench.HasPolicy():
 		s.policy, err = nnpolicy.LoadFS(s.model, s.bench.FS(), benchmarks.PolicyFile)
 	default:
@@ -389,6 +406,18 @@ func (s *session) loadPolicy() error {
 	s.warnings(s.policy.Warnings)
 	s.options.Policy = s.policy
 	return nil
+}
+
+// names splits a list at its commas, nil if it is empty.
+func names(text string) []string {
+	if text == "" {
+		return nil
+	}
+	list := strings.Split(text, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return list
 }
 
 // needPolicy is the error of commands that cannot do without a policy.
