@@ -22,11 +22,15 @@ func certificateFlag() cli.Flag {
 	return &cli.StringFlag{Name: "certificate", Usage: "write the evidence for what is found to `FILE`, for “fuzzsafe verify”"}
 }
 
-// certificateFile returns the file for a certificate, "" if none is asked for.
-func (s *session) certificateFile() (string, error) {
-	name := s.flags.String("certificate")
-	if name == "-" {
+// certificateFile returns the file for a certificate, "" if none is asked for. The evidence
+// may be about the policy.
+func (s *session) certificateFile(withPolicy bool) (string, error) {
+	name, policy := s.flags.String("certificate"), s.flags.String("policy")
+	switch {
+	case name == "-":
 		return "", usage("--certificate -: it is written to a file")
+	case name != "" && withPolicy && strings.HasPrefix(policy, "cmd:"):
+		return "", usage("--certificate: it would be about the decisions of the policy, and those of a process cannot be checked (--policy %s)", policy)
 	}
 	return name, nil
 }

@@ -193,7 +193,7 @@ func (s *session) check() error {
 	if s.options.Limits.MaxStates = s.flags.Int64("max-states"); s.options.Limits.MaxStates < 0 {
 		return usage("--max-states %d: it is positive", s.options.Limits.MaxStates)
 	}
-	file, err := s.certificateFile()
+	file, err := s.certificateFile(radius != algorithms.Infinite)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (env *environment) newComparison(c *cli.Context) (x *comparison, err error)
 		return nil, err
 	}
 	x.childArgs = []string{"--time-limit=" + x.timeLimit.String(), "--seed=" + strconv.FormatUint(c.Uint64("seed"), 10)}
-	for _, name := range []string{"memory-limit", "max-depth", "max-file-size"} {
+	for _, name := range []string{"memory-limit", "max-depth", "max-file-size", "policy-timeout"} {
 		if c.IsSet(name) {
 			x.childArgs = append(x.childArgs, "--"+name+"="+c.String(name))
 		}

@@ -80,7 +80,7 @@ func (s *session) faults() error {
 	if err != nil {
 		return err
 	}
-	cert, err := s.certificateFile()
+	cert, err := s.certificateFile(true)
 	if err != nil {
 		return err
 	}

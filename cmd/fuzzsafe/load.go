@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -32,10 +33,11 @@ func commonFlags(more ...cli.Flag) []cli.Flag {
 		&cli.StringFlag{Name: "start", Usage: "start condition `EXPR`, or @FILE (a condition or a list of states)"},
 		&cli.StringSliceFlag{Name: "const", Aliases: []string{"c"}, Usage: "give a parameter of the model its value, `NAME=VALUE`; repeatable"},
 		&cli.StringFlag{Name: "choice", Value: "label", Usage: "`WHAT` is one action: a label or an edge"},
-		&cli.StringFlag{Name: "policy", Usage: "policy under test, `FILE` (.jani2nnet, .nnet, .onnx, .pt, .pth, .safetensors or .json)"},
+		&cli.StringFlag{Name: "policy", Usage: "policy under test, `FILE` (.jani2nnet, .nnet, .onnx, .pt, .pth, .safetensors or .json), or cmd:COMMAND, a process that is asked"},
 		&cli.StringFlag{Name: "inputs", Usage: "variables `NAME,…` that a policy without interface is fed (default: all but locations, in model order)"},
 		&cli.StringFlag{Name: "outputs", Usage: "action labels `NAME,…` of its outputs (default: all, in model order)"},
 		&cli.StringFlag{Name: "activation", Usage: "`NAME` of what is between the layers of a .pt, .pth or .safetensors file: relu, tanh or sigmoid"},
+		&cli.DurationFlag{Name: "policy-timeout", Value: 10 * time.Second, Usage: "give a policy process `DURATION` to start, and for every answer"},
 		&cli.BoolFlag{Name: "unfiltered", Usage: "take the policy's best output even if it is not applicable; only if its interface says \"filter\": false"},
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed `N` of all random choices"},
 		&cli.IntFlag{Name: "workers", Usage: "`N` goroutines; results do not depend on it (default: all cores)"},
@@ -371,12 +373,30 @@ func (s *session) loadPolicy() error {
 			return usage("--%s says something about the file of --policy, which is not given", name)
 		case text == "" || name == "activation" && text != "relu" && text != "tanh" && text != "sigmoid":
 			return usage("--%s %q: it is relu, tanh or sigmoid for --activation, else a list of names", name, text)
+		case strings.HasPrefix(file, "cmd:"):
+			return usage("--%s: a process says itself what it is asked and what it answers (--policy %s)", name, file)
 		case name != "activation" && filepath.Ext(file) == ".jani2nnet":
 			return usage("--%s: an interface file names the inputs and outputs itself", name)
 		}
 	}
 	var err error
+	command, external := strings.CutPrefix(file, "cmd:")
 	switch {
+	case external:
+		timeout := s.flags.Duration("policy-timeout")
+		if timeout <= 0 {
+			return usage("--policy-timeout %v: it is positive", timeout)
+		}
+		s.policy, err = nnpolicy.StartExternal(s.ctx, s.model, command, timeout)
+		if err != nil {
+			return err
+		}
+		s.workers = 1 // the process may remember what it was asked: the order must not change
+		cancel := s.cancel
+		s.cancel = func() {
+			s.endPolicy()
+			cancel()
+		}
 	case file != "":
 		info, wrong := os.Stat(file)
 		if wrong != nil {
@@ -418,6 +438,15 @@ func names(text string) []string {
 		list[i] = strings.TrimSpace(list[i])
 	}
 	return list
+}
+
+// endPolicy ends a policy process.
+func (s *session) endPolicy() {
+	for _, line := range s.policy.Close() {
+		if s.flags.Bool("verbose") {
+			s.bar.line("policy: %s", line)
+		}
+	}
 }
 
 // needPolicy is the error of commands that cannot do without a policy.

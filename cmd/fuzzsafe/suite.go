@@ -257,7 +257,9 @@ func (r *suiteReader) instance(v gjson.Result) suiteInstance {
 		case "property":
 			i.Property = r.property(v)
 		case "policy":
-			i.Policy = r.file(v, key)
+			if i.Policy = r.text(v, key); !strings.HasPrefix(i.Policy, "cmd:") {
+				i.Policy = r.file(v, key)
+			}
 		case "const":
 			i.Const = r.constants(v)
 		case "unsafe":

@@ -141,6 +141,8 @@ func adopt(c *cli.Context, h *certificate.Header, file string) error {
 	switch {
 	case inModel && asked != h.Property:
 		return contradiction("property", h.Property)
+	case strings.HasPrefix(c.String("policy"), "cmd:"):
+		return usage("--policy: the certificate is about a policy in files, not about a process")
 	case c.String("policy") != "" && !hasPolicy(h):
 		return usage("--policy: the certificate does not depend on a policy")
 	}
