@@ -106,6 +106,7 @@ type Fuzzer struct {
 	sys      System
 	distance func(s engine.StateID) (float64, error) // h_u
 	options  FuzzOptions
+	prefetch func(states []engine.StateID) // says which decisions are going to be asked for
 
 	seen    []uint32         // by state: the last search that reached it
 	parent  []engine.StateID // by state: predecessor in that search
@@ -126,7 +127,11 @@ func NewFuzzer(sys System, distance func(s engine.StateID) (float64, error), opt
 	if options.Strategy == Uniform {
 		options.Lookahead = 1
 	}
-	return &Fuzzer{sys: sys, distance: distance, options: options}, nil
+	f := &Fuzzer{sys: sys, distance: distance, options: options, prefetch: func([]engine.StateID) {}}
+	if sp, ok := sys.(interface{ Prefetch(states []engine.StateID) }); ok {
+		f.prefetch = sp.Prefetch
+	}
+	return f, nil
 }
 
 // generator returns the random numbers of run i: they depend on the seed and on i only.
@@ -204,6 +209,7 @@ func (f *Fuzzer) continuation(s engine.StateID, left int, rng *rand.Rand) (engin
 	failed := false // the policy has no applicable action in some state
 	for d := 1; d <= left && (f.options.Lookahead == 0 || d <= f.options.Lookahead); d++ {
 		to := len(f.reached)
+		f.prefetch(f.reached[from:to])
 		for _, t := range f.reached[from:to] {
 			unsafe, ok, err := f.expand(t)
 			if err != nil || unsafe != engine.NoState {

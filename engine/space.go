@@ -66,10 +66,11 @@ type Space struct {
 	class    PerState[Class]
 	first    PerState[uint32] // reference into slots, 0 if the actions are not known
 	decision PerState[decision]
-	slots    arena[uint32]   // per state: label and outcomes of each applicable action
-	outcomes arena[StateID]  // per generated pair
-	decided  []StateID       // states whose decision was computed, in that order
-	in, out  []float64       // of the policy
+	slots    arena[uint32]  // per state: label and outcomes of each applicable action
+	outcomes arena[StateID] // per generated pair
+	decided  []StateID      // states whose decision was computed, in that order
+	in, out  []float64      // of the policy
+	ahead    ahead
 	inputs   []jani.VarID    // of the policy
 	outputs  []jani.ActionID // of the policy
 	steps    uint32          // since the limits were checked last
@@ -500,6 +501,75 @@ func (sp *Space) decide(s StateID, entry *decision, d decision) {
 	sp.stats.NearTies += int64(d & nearTieFlag / nearTieFlag)
 }
 
+// BatchPolicy is a Policy that is faster for many states at once: a process that has to be
+// asked. For networks of usual sizes there is nothing to gain.
+type BatchPolicy interface {
+	Policy
+	// BatchSize returns how many states to ask for at once; at most 1: never mind.
+	BatchSize() int
+	// EvaluateBatch is Evaluate for count states, one after the other in in and out, with
+	// the same results.
+	EvaluateBatch(count int, in, out []float64) error
+}
+
+// ahead holds outputs of the policy for states whose decision may be asked for soon.
+type ahead struct {
+	states  []StateID
+	in, out []float64
+	at      map[StateID]int // position in states
+}
+
+// Prefetch evaluates a BatchPolicy at once in those of the states whose decision is not known,
+// as far as they are ordinary and not known to have one action only. It changes no result
+// and no count: the outputs wait for a Decision, an error is left to it, and what is not
+// asked for is dropped at the next Prefetch.
+func (sp *Space) Prefetch(states []StateID) {
+	p, ok := sp.options.Policy.(BatchPolicy)
+	if !ok || p.BatchSize() < 2 {
+		return
+	}
+	a := &sp.ahead
+	a.states, a.in, a.out = a.states[:0], a.in[:0], a.out[:0]
+	a.at = make(map[StateID]int)
+	for _, s := range states {
+		if sp.class.Peek(s) != ClassOrdinary || sp.decision.Peek(s) != 0 {
+			continue
+		}
+		if first := sp.first.Peek(s); first != 0 && len(sp.slots.list(first)) <= 2 {
+			continue
+		}
+		sp.readInputs(s)
+		a.states, a.in = append(a.states, s), append(a.in, sp.in...)
+	}
+	for from := 0; from < len(a.states); from += p.BatchSize() {
+		n := min(p.BatchSize(), len(a.states)-from)
+		a.out = append(a.out, make([]float64, n*len(sp.outputs))...)
+		if p.EvaluateBatch(n, a.in[from*len(sp.inputs):][:n*len(sp.inputs)], a.out[from*len(sp.outputs):]) != nil {
+			return // Decision meets the error where it belongs
+		}
+		for i := range n {
+			a.at[a.states[from+i]] = from + i
+		}
+	}
+}
+
+// fetched writes the outputs in s to sp.out if they have been computed ahead.
+func (sp *Space) fetched(s StateID) bool {
+	i, ok := sp.ahead.at[s]
+	if ok {
+		copy(sp.out, sp.ahead.out[i*len(sp.out):])
+	}
+	return ok
+}
+
+func (sp *Space) readInputs(s StateID) {
+	w := sp.states.at(s)
+	for i, x := range sp.inputs {
+		v := jani.Value(sp.work.layout.fields[x].get(w))
+		sp.in[i] = sp.task.Model.Vars[x].Float(v)
+	}
+}
+
 // choose evaluates the policy in s, which has the given applicable actions.
 func (sp *Space) choose(s StateID, slots []uint32) (choice int, flags decision, err error) {
 	if len(slots) == 2 && !sp.options.Unfiltered {
@@ -508,13 +578,11 @@ func (sp *Space) choose(s StateID, slots []uint32) (choice int, flags decision, 
 		}
 		return 0, flags, nil // the only one: what the policy thinks of it does not matter
 	}
-	w := sp.states.at(s)
-	for i, x := range sp.inputs {
-		v := jani.Value(sp.work.layout.fields[x].get(w))
-		sp.in[i] = sp.task.Model.Vars[x].Float(v)
-	}
-	if err := sp.options.Policy.Evaluate(sp.in, sp.out); err != nil {
-		return -1, 0, fmt.Errorf("policy in state %s: %w", sp.Describe(s), err)
+	if !sp.fetched(s) {
+		sp.readInputs(s)
+		if err := sp.options.Policy.Evaluate(sp.in, sp.out); err != nil {
+			return -1, 0, fmt.Errorf("policy in state %s: %w", sp.Describe(s), err)
+		}
 	}
 	best, choice, second := -1, -1, math.Inf(-1)
 	for k, v := range sp.out {

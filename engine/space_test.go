@@ -725,3 +725,78 @@ func TestResident(t *testing.T) {
 		t.Errorf("%d bytes are resident, %d at most so far", now, peak)
 	}
 }
+
+// batched is a fake that is asked in batches.
+type batched struct {
+	fake
+	size    int
+	batches []int
+	fails   bool
+}
+
+func (p *batched) BatchSize() int { return p.size }
+
+func (p *batched) EvaluateBatch(count int, in, out []float64) error {
+	p.batches = append(p.batches, count)
+	if p.fails {
+		return errors.New("no answer")
+	}
+	for s := range count {
+		n := len(p.outputs)
+		copy(out[s*n:][:n], p.values(in[s*len(p.inputs)]))
+	}
+	return nil
+}
+
+// Decisions are the same whether the policy was evaluated ahead or not. Where it is, it is
+// not evaluated again, and only where there is a choice.
+func TestPrefetch(t *testing.T) {
+	_, task := parse(t, choosing())
+	for _, test := range []struct {
+		size        int
+		fails       bool
+		batches     []int
+		evaluations int
+	}{
+		{1, false, nil, 6},
+		{4, false, []int{4, 2}, 0},
+		{100, false, []int{6}, 0},
+		{4, true, []int{4}, 6},
+	} {
+		p := &batched{size: test.size, fails: test.fails}
+		p.fake = fake{inputs: []jani.VarID{0, 0}, outputs: []jani.ActionID{0, 1, 2}, values: func(x float64) []float64 {
+			return []float64{3, x, 6}
+		}}
+		sp := newSpace(t, task, engine.Options{Policy: p})
+		var states []engine.StateID
+		for _, x := range []jani.Value{3, 5, 1, 6, 7, 0, 11, 13} { // sets of applicable actions, two of them too small
+			s, err := sp.Intern([]jani.Value{x, 0})
+			if err == nil {
+				_, err = sp.Class(s)
+			}
+			if err == nil && x < 2 {
+				_, err = sp.NumActions(s)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			states = append(states, s)
+		}
+		sp.Prefetch(states)
+		var got []int
+		for _, s := range states {
+			a, err := sp.Decision(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, a)
+		}
+		sp.Prefetch(states) // all are known
+		if want := []int{0, 1, 0, 0, 1, -1, 1, 1}; !slices.Equal(got, want) {
+			t.Errorf("size %d: decisions %v, want %v", test.size, got, want)
+		}
+		if !slices.Equal(p.batches, test.batches) || p.evaluations != test.evaluations || sp.Stats().PolicyEvaluations != 7 {
+			t.Errorf("size %d: batches %v, %d evaluations, %d decisions", test.size, p.batches, p.evaluations, sp.Stats().PolicyEvaluations)
+		}
+	}
+}

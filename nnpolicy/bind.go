@@ -25,7 +25,7 @@ type Policy struct {
 	outputs  []jani.ActionID
 }
 
-var _ engine.Policy = (*Policy)(nil)
+var _ engine.BatchPolicy = (*Policy)(nil)
 
 // Inputs returns the variables that are fed to Evaluate, in order. The caller must not
 // change the slice.
@@ -37,6 +37,28 @@ func (p *Policy) Outputs() []jani.ActionID { return p.outputs }
 
 // Evaluate writes the value of every output for the given inputs; see Function.
 func (p *Policy) Evaluate(in, out []float64) error { return p.function.Evaluate(in, out) }
+
+// BatchSize returns how many states it pays to evaluate at once: 256 for a process, which is
+// asked once for all of them, else 1.
+func (p *Policy) BatchSize() int {
+	if _, ok := p.function.(*External); ok {
+		return 256
+	}
+	return 1
+}
+
+// EvaluateBatch is Evaluate for count states, one after the other in in and out.
+func (p *Policy) EvaluateBatch(count int, in, out []float64) error {
+	if e, ok := p.function.(*External); ok {
+		return e.EvaluateBatch(count, in, out)
+	}
+	for s := range count {
+		if err := p.Evaluate(in[s*len(p.inputs):][:len(p.inputs)], out[s*len(p.outputs):][:len(p.outputs)]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Sizes returns the layer sizes of a network (see Network.Sizes), of another Function
 // the numbers of inputs and outputs.

@@ -28,6 +28,11 @@ type Scaling struct {
 	OutMean, OutRange     float64   // of all outputs; OutRange ≠ 0
 }
 
+// input returns what the first layer gets for value x of input i.
+func (s *Scaling) input(i int, x float64) float64 {
+	return (min(max(x, s.Min[i]), s.Max[i]) - s.Mean[i]) / s.Range[i]
+}
+
 // Network is a feed-forward network with ReLU after every layer but the last. The
 // weights are immutable, but Evaluate works in a buffer that the Network owns: give
 // every goroutine its own Clone.
@@ -154,23 +159,17 @@ func (n *Network) Evaluate(in, out []float64) error {
 	s := &n.scaling
 	values := n.values[:len(in)]
 	for i, x := range in {
-		values[i] = (min(max(x, s.Min[i]), s.Max[i]) - s.Mean[i]) / s.Range[i]
+		values[i] = s.input(i, x)
 	}
+	active := n.gather(values, len(n.layers[0].bias))
 	last := len(n.layers) - 1
-	for k := range n.layers {
+	for k := range last {
 		l := &n.layers[k]
-		active := n.gather(values, len(l.bias))
-		values = out
-		if k < last {
-			values = n.values[:len(l.bias)]
-		}
+		values = n.values[:len(l.bias)]
 		n.apply(l, active, values)
-		if k < last {
-			for i, y := range values {
-				values[i] = max(y, 0) // keeps NaN
-			}
-		}
+		active = n.rectify(values, len(n.layers[k+1].bias))
 	}
+	n.apply(&n.layers[last], active, out)
 	for i, y := range out {
 		out[i] = float64(y*s.OutRange) + s.OutMean
 		if !finite(out[i]) {
@@ -180,9 +179,8 @@ func (n *Network) Evaluate(in, out []float64) error {
 	return nil
 }
 
-// gather sets active and column to the values that are not zero, usually half of a
-// ReLU layer, and to their columns in the weights of a layer with the given number of
-// outputs. It returns how many there are.
+// gather sets active and column to the values that are not zero and to their columns in
+// the weights of a layer with the given number of outputs. It returns how many there are.
 func (n *Network) gather(values []float64, outputs int) int {
 	active, column := n.active, n.column
 	k, start := 0, 0
@@ -190,6 +188,20 @@ func (n *Network) gather(values []float64, outputs int) int {
 		active[k], column[k] = x, start
 		start += outputs
 		if x != 0 { // compiles without a jump: which are zero is not predictable
+			k++
+		}
+	}
+	return k
+}
+
+// rectify is gather behind a ReLU, which leaves about half of the values. NaN is kept.
+func (n *Network) rectify(values []float64, outputs int) int {
+	active, column := n.active, n.column
+	k, start := 0, 0
+	for _, x := range values {
+		active[k], column[k] = x, start
+		start += outputs
+		if !(x <= 0) { // without a jump, too
 			k++
 		}
 	}

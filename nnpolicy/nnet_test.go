@@ -547,27 +547,6 @@ func FuzzReadNNet(f *testing.F) {
 	})
 }
 
-func BenchmarkEvaluate(b *testing.B) {
-	for _, hidden := range []int{32, 64} {
-		b.Run(fmt.Sprintf("%d-%d", hidden, hidden), func(b *testing.B) {
-			const inputs, states = 14, 1024
-			r := rand.New(rand.NewPCG(3, 4))
-			n := newNetwork(b, random(r, inputs, hidden, hidden, 5), identity(inputs, 0, 15))
-			values := make([]float64, inputs*states)
-			for i := range values {
-				values[i] = float64(r.IntN(16))
-			}
-			out := make([]float64, n.Outputs())
-			for i := 0; b.Loop(); i++ {
-				if err := n.Evaluate(values[i%states*inputs:][:inputs], out); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "evaluations/s")
-		})
-	}
-}
-
 func BenchmarkReadNNet(b *testing.B) {
 	var text strings.Builder
 	n := newNetwork(b, random(rand.New(rand.NewPCG(5, 6)), 14, 64, 64, 5), identity(14, 0, 15))
