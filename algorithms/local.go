@@ -66,9 +66,9 @@ type localNode struct {
 	deps    uint32 // head of the list of those to look at again when bound is raised
 	walk    uint32 // last walk that visited the state and has not dropped it
 	tried   uint32 // positions before this one have been generated
-	watched uint32 // 1 + the position whose outcomes were told last to call the state back
 	stage   localStage
 	pending bool // on the worklist to be looked at again
+	watched bool // the outcomes of the current action have been told to call the state back
 }
 
 type localStage uint8
@@ -233,6 +233,7 @@ func (d *local) look(s, query engine.StateID) error {
 			return err
 		}
 		n.act++
+		n.watched = false
 	}
 	return nil
 }
@@ -265,8 +266,8 @@ func (d *local) adopt(s engine.StateID) (bool, error) {
 			return false, nil
 		}
 	}
-	if n.watched != pos+1 {
-		n.watched = pos + 1
+	if !n.watched {
+		n.watched = true
 		for _, m := range d.reached {
 			if d.final(m) {
 				continue
@@ -318,6 +319,7 @@ func (d *local) raise(s engine.StateID) (wanted bool, err error) {
 	if bound < d.ceiling {
 		d.counts.add(bound)
 	}
+	n.watched = n.watched && n.act == act
 	n.bound, n.act = bound, act
 	for i := n.deps; i != 0; {
 		dep := d.deps.at(i)
