@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"fuzzsafe/algorithms"
 	"fuzzsafe/engine"
@@ -68,29 +67,6 @@ func TestBellmanOnWheel(t *testing.T) {
 				t.Errorf("%s, radius %s: %d calls, want at most %d", name, r, sys.calls, limit)
 			}
 		}
-	}
-}
-
-// Chains of ten million states are decided in seconds and in a number of steps that is
-// linear.
-func TestBellmanOnVeryLongChain(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes gigabytes")
-	}
-	const n = 10_000_000
-	sys := enginetest.Chain(n, engine.ClassUnsafe)
-	for _, name := range bellmanDeciders {
-		view := newStrict(sys)
-		view.show(0)
-		start := time.Now()
-		a, err := newDecider(t, name, view, 1).Decide(t.Context(), 0)
-		if err != nil || a.Verdict != algorithms.Unsafe || a.Pairs != n-1 {
-			t.Errorf("%s: verdict %s, %d pairs and error %v", name, a.Verdict, a.Pairs, err)
-		}
-		if limit := 10 * n; view.calls > limit {
-			t.Errorf("%s: %d calls, want at most %d", name, view.calls, limit)
-		}
-		t.Logf("%s: %v", name, time.Since(start))
 	}
 }
 

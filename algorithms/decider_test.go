@@ -389,6 +389,29 @@ func TestDecidersOnLongChain(t *testing.T) {
 	}
 }
 
+// Chains of ten million states are decided in seconds and in a number of steps that is
+// linear.
+func TestDecidersOnVeryLongChain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes gigabytes")
+	}
+	const n = 10_000_000
+	sys := enginetest.Chain(n, engine.ClassUnsafe)
+	for _, name := range algorithms.DeciderNames() {
+		view := newStrict(sys)
+		view.show(0)
+		start := time.Now()
+		a, err := newDecider(t, name, view, 1).Decide(t.Context(), 0)
+		if err != nil || a.Verdict != algorithms.Unsafe || a.Pairs != n-1 {
+			t.Errorf("%s: verdict %s, %d pairs and error %v", name, a.Verdict, a.Pairs, err)
+		}
+		if limit := 10 * n; view.calls > limit {
+			t.Errorf("%s: %d calls, want at most %d", name, view.calls, limit)
+		}
+		t.Logf("%s: %v", name, time.Since(start))
+	}
+}
+
 func TestDecidersOnLadder(t *testing.T) {
 	const k = 19_999 // 20,000 states and the unsafe one
 	for _, name := range []string{"local", "attractor", "ipi"} {

@@ -20,6 +20,28 @@ type expectedSpace struct {
 	States, Choices, Branches, Deadlocks, Unsafe int64
 }
 
+// handmade reads a model and what it says about itself.
+func handmade(t *testing.T, file string, expected any) (*jani.Source, *jani.Document, *jani.Model) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, expected)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := jani.NewSource(file, text)
+	doc, err := jani.Parse(src, jani.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := jani.Compile(doc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src, doc, m
+}
+
 // Models with constructs that published benchmarks do not use, small enough to be
 // enumerated by hand.
 func TestHandmade(t *testing.T) {
@@ -29,25 +51,14 @@ func TestHandmade(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
 			var want struct {
 				Unsafe   string         `json:"x-unsafe"`
 				Expected *expectedSpace `json:"x-expected"`
 				Timed    *expectedSpace `json:"x-expected-without-maximal-progress"`
 			}
-			if err := json.Unmarshal(text, &want); err != nil || want.Expected == nil {
-				t.Fatalf("no expected state space, error %v", err)
-			}
-			doc, err := jani.Parse(jani.NewSource(file, text), jani.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := jani.Compile(doc, nil)
-			if err != nil {
-				t.Fatal(err)
+			_, doc, m := handmade(t, file, &want)
+			if want.Expected == nil {
+				t.Fatal("no expected state space")
 			}
 			plan := &jani.Planning{}
 			if len(doc.Properties) > 0 {
@@ -96,26 +107,14 @@ func TestFailing(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
 			var want struct {
 				Error string `json:"x-error"`
 			}
-			if err := json.Unmarshal(text, &want); err != nil || want.Error == "" {
-				t.Fatalf("no expected error, error %v", err)
+			src, _, m := handmade(t, file, &want)
+			if want.Error == "" {
+				t.Fatal("no expected error")
 			}
-			src := jani.NewSource(file, text)
-			doc, err := jani.Parse(src, jani.Limits{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := jani.Compile(doc, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = engine.Explore(context.Background(), &jani.Task{Model: m}, every(t, m), engine.Options{}, engine.ExploreOptions{})
+			_, err := engine.Explore(context.Background(), &jani.Task{Model: m}, every(t, m), engine.Options{}, engine.ExploreOptions{})
 			if err == nil || !strings.Contains(err.Error(), want.Error) {
 				t.Errorf("\ngot  %v\nwant %s", err, want.Error)
 			}
