@@ -162,10 +162,10 @@ func (d *local) solve(ctx context.Context, s engine.StateID) (uint32, error) {
 // run works until the worklist is empty or query is known not to be r-safe.
 func (d *local) run(ctx context.Context, query engine.StateID) error {
 	patience := patience{ctx: ctx}
-	if err := d.look(query, query); err != nil {
+	root := d.nodes.At(query)
+	if err := d.look(query, root, query); err != nil {
 		return err
 	}
-	root := d.nodes.At(query)
 	for len(d.work) > 0 {
 		if root.bound >= d.ceiling && d.repeated <= d.progress {
 			return nil
@@ -187,18 +187,17 @@ func (d *local) run(ctx context.Context, query engine.StateID) error {
 		if !wanted || d.final(n) {
 			continue
 		}
-		if err := d.look(item.state, query); err != nil {
+		if err := d.look(item.state, n, query); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// look makes s fine: with the first action from the current one on that is good enough
+// look makes s, whose entry is n, fine: with the first action from the current one on that is good enough
 // for its bound, or with a higher bound. It drops s from the walk if nobody visited can use
 // the higher bound; those who adopt it later put it on the worklist again.
-func (d *local) look(s, query engine.StateID) error {
-	n := d.nodes.At(s)
+func (d *local) look(s engine.StateID, n *localNode, query engine.StateID) error {
 	if n.stage == localExpanded && n.walk != d.walk {
 		d.repeated++
 	} else {
@@ -218,7 +217,7 @@ func (d *local) look(s, query engine.StateID) error {
 	n.walk = d.walk
 	for n.bound < d.ceiling {
 		if n.act == n.actions {
-			wanted, err := d.raise(s)
+			wanted, err := d.raise(s, n)
 			if err != nil {
 				return err
 			}
@@ -228,7 +227,7 @@ func (d *local) look(s, query engine.StateID) error {
 			}
 			continue
 		}
-		fine, err := d.adopt(s)
+		fine, err := d.adopt(s, n)
 		if fine || err != nil {
 			return err
 		}
@@ -240,8 +239,7 @@ func (d *local) look(s, query engine.StateID) error {
 
 // adopt returns whether the current action of s is good enough for its bound, and if so
 // registers s with the outcomes and puts those that must be visited on the worklist.
-func (d *local) adopt(s engine.StateID) (bool, error) {
-	n := d.nodes.At(s)
+func (d *local) adopt(s engine.StateID, n *localNode) (bool, error) {
 	pos := n.act
 	cost := d.cost(n, pos)
 	if cost > n.bound {
@@ -291,8 +289,7 @@ func (d *local) adopt(s engine.StateID) (bool, error) {
 // raise sets the bound of s, all of whose actions have been found to have a larger value,
 // to the least of these values, and calls back the states that relied on the old one. It
 // returns whether the new bound is still good enough for a state that relies on s.
-func (d *local) raise(s engine.StateID) (wanted bool, err error) {
-	n := d.nodes.At(s)
+func (d *local) raise(s engine.StateID, n *localNode) (wanted bool, err error) {
 	bound, act := d.ceiling, uint32(0)
 	for pos := uint32(0); pos < n.actions && !d.infinite; pos++ {
 		value := uint32(0)
