@@ -42,7 +42,7 @@ type FuzzReport struct {
 func NewFuzzReport(sp *engine.Space, c Campaign, r CampaignResult, elapsed time.Duration, err error) FuzzReport {
 	stats := sp.Stats()
 	f := FuzzReport{
-		Strategy: c.Fuzz.Strategy.String(), Lookahead: lookaheadName(c.Fuzz), MaxSteps: c.Fuzz.MaxSteps,
+		Strategy: c.Fuzz.Strategy.String(), Lookahead: c.Fuzz.LookaheadName(), MaxSteps: c.Fuzz.MaxSteps,
 		Seed: c.Fuzz.Seed, Starts: "draw", Runs: len(r.Runs),
 		Unsafe: r.Ends[RunUnsafe], Exhausted: r.Ends[RunExhausted], StepLimit: r.Ends[RunStepLimit],
 		PolicyErrors: r.Ends[RunPolicyError], Goals: r.Goals,
@@ -63,7 +63,8 @@ func NewFuzzReport(sp *engine.Space, c Campaign, r CampaignResult, elapsed time.
 	return f
 }
 
-func lookaheadName(o FuzzOptions) string {
+// LookaheadName returns the lookahead as it is given on a command line: a number or "inf".
+func (o FuzzOptions) LookaheadName() string {
 	switch {
 	case o.Strategy == Uniform:
 		return "1"

@@ -19,27 +19,21 @@ import (
 
 func (env *environment) compareCommand() *cli.Command {
 	solvers := algorithms.DeciderNames()
-	// What is common, but for what is not of use here.
-	flags := slices.DeleteFunc(commonFlags(stateFlags()...), func(f cli.Flag) bool {
-		return slices.Contains([]string{"workers", "time-limit", "exit-zero", "inputs", "outputs", "activation"}, f.Names()[0])
-	})
 	return &cli.Command{
 		Name: "compare", Usage: "compare solvers on equal states with equal limits", ArgsUsage: "SUITE | MODEL…",
 		Description: "SUITE is a file of instances; or else each MODEL is an instance, and all flags about models apply to all of them.\n" +
 			"Every cell, that is instance, radius, solver and repetition, is measured in a process of its own, one after the other.\n" +
 			"Exit codes: 0 everything is decided, 11 not everything, 30 verdicts contradict each other or a process failed,\n" +
 			"31, 32, 33 an instance cannot be analysed.",
-		Flags: append(flags,
+		Flags: batchFlags(append(stateFlags(),
 			&cli.StringSliceFlag{Name: "solvers", Usage: "algorithms, `NAME,…`; repeatable (default: " + strings.Join(solvers, ",") + ")"},
 			&cli.StringSliceFlag{Name: "radii", Usage: "deviations from the policy allowed on a run, `N,…` or inf; repeatable (default: inf,1,2)"},
 			&cli.IntFlag{Name: "repeat", Value: 3, Usage: "measure every cell `N` times"},
 			&cli.BoolFlag{Name: "repeat-limited", Usage: "also repeat what has reached a limit"},
-			&cli.DurationFlag{Name: "time-limit", Value: time.Minute, Usage: "end a cell after `DURATION`, reading its model included; 0s: none"},
 			&cli.StringFlag{Name: "baseline", Value: solvers[0], Usage: "`SOLVER` that others are compared with"},
-			&cli.StringFlag{Name: "csv", Usage: "write a line for each cell to `FILE`"},
 			&cli.StringFlag{Name: "benchfmt", Usage: "write the complete cells to `FILE`, in the format that benchstat reads"},
 			&cli.StringFlag{Name: "plots", Usage: "draw coverage, cactus and scatter plots into `FOLDER`, as SVG and PNG"},
-		),
+		)...),
 		Action: func(c *cli.Context) error {
 			x, err := env.newComparison(c)
 			if err != nil {
@@ -50,20 +44,60 @@ func (env *environment) compareCommand() *cli.Command {
 	}
 }
 
-// comparison is the work of one call of “compare”.
-type comparison struct {
+// batchFlags are those of every command that measures cells.
+func batchFlags(more ...cli.Flag) []cli.Flag {
+	// What is common, but for what is not of use here.
+	flags := slices.DeleteFunc(commonFlags(more...), func(f cli.Flag) bool {
+		return slices.Contains([]string{"workers", "time-limit", "exit-zero", "inputs", "outputs", "activation"}, f.Names()[0])
+	})
+	return append(flags,
+		&cli.DurationFlag{Name: "time-limit", Value: time.Minute, Usage: "end a cell after `DURATION`, reading its model included; 0s: none"},
+		&cli.StringFlag{Name: "csv", Usage: "write a line for each cell to `FILE`"})
+}
+
+// batch is what commands have in common that measure cells of instances, each in a process
+// of its own.
+type batch struct {
 	env   *environment
 	flags *cli.Context
 	ctx   context.Context
 	bar   *progress
 
-	instances []suiteInstance
-	solvers   []string
-	radii     []algorithms.Radius
-	repeat    int
-	baseline  string
-	timeLimit time.Duration // 0: none
-	childArgs []string      // flags that are equal for all cells
+	instances   []suiteInstance
+	timeLimit   time.Duration // 0: none
+	memoryLimit int64         // bytes; 0: none
+	childArgs   []string      // flags that are equal for all cells
+	files       []*os.File
+}
+
+// newBatch reads the flags and arguments that all such commands have.
+func (env *environment) newBatch(c *cli.Context) (b batch, err error) {
+	b = batch{env: env, flags: c, ctx: c.Context, timeLimit: c.Duration("time-limit")}
+	if b.bar, err = newProgress(c, env.stderr); err != nil {
+		return b, err
+	}
+	if b.timeLimit < 0 {
+		return b, usage("--time-limit %v: it is positive", b.timeLimit)
+	}
+	if b.memoryLimit, err = memoryLimit(c.String("memory-limit")); err != nil {
+		return b, err
+	}
+	b.childArgs = []string{"--time-limit=" + b.timeLimit.String(), "--seed=" + strconv.FormatUint(c.Uint64("seed"), 10)}
+	for _, name := range []string{"memory-limit", "max-depth", "max-file-size", "policy-timeout"} {
+		if c.IsSet(name) {
+			b.childArgs = append(b.childArgs, "--"+name+"="+c.String(name))
+		}
+	}
+	return b, b.readInstances()
+}
+
+// comparison is the work of one call of “compare”.
+type comparison struct {
+	batch
+	solvers  []string
+	radii    []algorithms.Radius
+	repeat   int
+	baseline string
 
 	// measure fills in a cell of which the first fields are set, and returns the warnings
 	// about its model. It is a field so that the rest can be tested with scripted cells.
@@ -71,47 +105,31 @@ type comparison struct {
 	cells   []cell
 	spared  int // repetitions of what has reached a limit before
 	sinks   []func(*cell) error
-	files   []*os.File
 }
 
 func (env *environment) newComparison(c *cli.Context) (x *comparison, err error) {
-	x = &comparison{env: env, flags: c, ctx: c.Context}
-	x.repeat, x.baseline, x.timeLimit = c.Int("repeat"), c.String("baseline"), c.Duration("time-limit")
-	x.measure = x.measureProcess
-	if x.bar, err = newProgress(c, env.stderr); err != nil {
+	b, err := env.newBatch(c)
+	if err != nil {
 		return nil, err
 	}
+	x = &comparison{batch: b, repeat: c.Int("repeat"), baseline: c.String("baseline")}
+	x.measure = x.measureProcess
 	if x.repeat < 1 {
 		return nil, usage("--repeat %d: it is at least 1", x.repeat)
-	}
-	if x.timeLimit < 0 {
-		return nil, usage("--time-limit %v: it is positive", x.timeLimit)
-	}
-	if _, err = memoryLimit(c.String("memory-limit")); err != nil {
-		return nil, err
-	}
-	if err = x.readSolvers(); err != nil {
-		return nil, err
-	}
-	if err = x.readRadii(); err != nil {
-		return nil, err
-	}
-	x.childArgs = []string{"--time-limit=" + x.timeLimit.String(), "--seed=" + strconv.FormatUint(c.Uint64("seed"), 10)}
-	for _, name := range []string{"memory-limit", "max-depth", "max-file-size", "policy-timeout"} {
-		if c.IsSet(name) {
-			x.childArgs = append(x.childArgs, "--"+name+"="+c.String(name))
-		}
 	}
 	if c.Bool("fresh") {
 		x.childArgs = append(x.childArgs, "--fresh")
 	}
-	return x, x.readInstances()
+	if err = x.readSolvers(); err != nil {
+		return nil, err
+	}
+	return x, x.readRadii()
 }
 
 // list returns the parts of a repeatable flag that may have several in one value.
-func (x *comparison) list(name string) ([]string, error) {
+func (b *batch) list(name string) ([]string, error) {
 	var parts []string
-	for _, text := range x.flags.StringSlice(name) {
+	for _, text := range b.flags.StringSlice(name) {
 		for _, part := range strings.Split(text, ",") {
 			part = strings.TrimSpace(part)
 			if slices.Contains(parts, part) {
@@ -182,10 +200,10 @@ func instanceFlags() []string {
 }
 
 // readInstances reads the arguments: a suite, or models.
-func (x *comparison) readInstances() error {
-	c := x.flags
+func (b *batch) readInstances() error {
+	c := b.flags
 	if c.NArg() == 0 {
-		return usage("compare needs a SUITE or at least one MODEL")
+		return usage("%s needs a SUITE or at least one MODEL", c.Command.Name)
 	}
 	for _, name := range []string{"draw", "first"} {
 		if n := c.Int(name); n < 0 {
@@ -202,7 +220,7 @@ func (x *comparison) readInstances() error {
 	names := map[string]bool{}
 	for _, arg := range c.Args().Slice() {
 		if arg == "-" {
-			return usage("compare reads every MODEL several times, which standard input does not allow")
+			return usage("%s reads every MODEL several times, which standard input does not allow", c.Command.Name)
 		}
 		// A file that cannot be read is left to the child, like all that is wrong with a model.
 		if src, err := readFile(arg); err == nil && isSuite(src) {
@@ -214,7 +232,7 @@ func (x *comparison) readInstances() error {
 					return usage("--%s is about a MODEL; of a SUITE, each instance has its own", name)
 				}
 			}
-			x.instances, err = readSuite(src, limits)
+			b.instances, err = readSuite(src, limits)
 			return err
 		}
 		i := suiteInstance{Model: arg, Property: c.String("property"), Policy: c.String("policy"), Const: c.StringSlice("const"),
@@ -226,7 +244,7 @@ func (x *comparison) readInstances() error {
 			return usage("two instances are called %q", i.Name)
 		}
 		names[i.Name] = true
-		x.instances = append(x.instances, i)
+		b.instances = append(b.instances, i)
 	}
 	return nil
 }
@@ -269,9 +287,9 @@ func (x *comparison) questions() ([]question, error) {
 }
 
 // note tells something that is no error.
-func (x *comparison) note(format string, args ...any) {
-	if !x.flags.Bool("quiet") {
-		x.bar.line("compare: "+format, args...)
+func (b *batch) note(format string, args ...any) {
+	if !b.flags.Bool("quiet") {
+		b.bar.line(b.flags.Command.Name+": "+format, args...)
 	}
 }
 
@@ -394,7 +412,7 @@ func (x *comparison) measureCell(i *subject, c *cell) error {
 	x.cells = append(x.cells, *c)
 	for _, write := range x.sinks {
 		if err := write(c); err != nil {
-			return &badFile{err}
+			return err
 		}
 	}
 	return nil
@@ -403,39 +421,16 @@ func (x *comparison) measureCell(i *subject, c *cell) error {
 // openFiles opens what is written while measuring, so that it is there whatever happens,
 // and the folder of plots: better now than after hours.
 func (x *comparison) openFiles() error {
-	if dir := x.flags.String("plots"); dir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return &badFile{err}
-		}
+	if err := x.makePlotFolder(); err != nil {
+		return err
 	}
-	open := func(name string) (*os.File, error) {
-		f, err := os.Create(name)
-		if err != nil {
-			return nil, &badFile{err}
-		}
-		x.files = append(x.files, f)
-		return f, nil
+	write, err := x.openCSV(csvHeader())
+	if err != nil {
+		return err
 	}
-	if name := x.flags.String("csv"); name != "" {
-		f, err := open(name)
-		if err != nil {
-			return err
-		}
-		w := csv.NewWriter(f)
-		write := func(record []string) error {
-			if err := w.Write(record); err != nil {
-				return err
-			}
-			w.Flush()
-			return w.Error()
-		}
-		if err := write(csvHeader()); err != nil {
-			return &badFile{err}
-		}
-		x.sinks = append(x.sinks, func(c *cell) error { return write(c.csv()) })
-	}
+	x.sinks = append(x.sinks, func(c *cell) error { return write(c.csv()) })
 	if name := x.flags.String("benchfmt"); name != "" {
-		f, err := open(name)
+		f, err := x.create(name)
 		if err != nil {
 			return err
 		}
@@ -443,19 +438,65 @@ func (x *comparison) openFiles() error {
 			return &badFile{err}
 		}
 		x.sinks = append(x.sinks, func(c *cell) error {
-			_, err := f.WriteString(c.benchfmt())
-			return err
+			if _, err := f.WriteString(c.benchfmt()); err != nil {
+				return &badFile{err}
+			}
+			return nil
 		})
 	}
 	return nil
 }
 
-func (x *comparison) close() error {
+// makePlotFolder makes the folder that plots are asked for in, if they are.
+func (b *batch) makePlotFolder() error {
+	if dir := b.flags.String("plots"); dir != "" {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return &badFile{err}
+		}
+	}
+	return nil
+}
+
+// create opens a file that is written until the batch is closed.
+func (b *batch) create(name string) (*os.File, error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return nil, &badFile{err}
+	}
+	b.files = append(b.files, f)
+	return f, nil
+}
+
+// openCSV opens the file of --csv and returns what writes a record to it at once; nothing
+// is written if none is asked for.
+func (b *batch) openCSV(header []string) (write func(record []string) error, err error) {
+	name := b.flags.String("csv")
+	if name == "" {
+		return func([]string) error { return nil }, nil
+	}
+	f, err := b.create(name)
+	if err != nil {
+		return nil, err
+	}
+	w := csv.NewWriter(f)
+	write = func(record []string) error {
+		if err := w.Write(record); err != nil {
+			return &badFile{err}
+		}
+		if w.Flush(); w.Error() != nil {
+			return &badFile{w.Error()}
+		}
+		return nil
+	}
+	return write, write(header)
+}
+
+func (b *batch) close() error {
 	var errs []error
-	for _, f := range x.files {
+	for _, f := range b.files {
 		errs = append(errs, f.Close())
 	}
-	x.files = nil
+	b.files = nil
 	if err := errors.Join(errs...); err != nil {
 		return &badFile{err}
 	}

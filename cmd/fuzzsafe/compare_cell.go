@@ -113,34 +113,59 @@ func (c *cell) read(r io.Reader) (whole bool, err error) {
 	}
 }
 
-// conclude says how the cell ended: from the exit code of its process, whether the
-// summary was there, and what is wrong with its output.
-func (c *cell) conclude(whole bool, wrong error, stderr string, interrupted, overdue bool) {
-	c.Message = childMessage(stderr)
-	done := whole && c.Safe+c.Unsafe == c.States
+// conclude says how the cell ended.
+func (c *cell) conclude(e *childEnd) {
+	c.code = e.code
+	if c.Status, c.Message = e.status(e.whole && c.Safe+c.Unsafe == c.States); c.Status == cellComplete {
+		c.Seconds = new(c.Spent)
+	}
+}
+
+// childEnd is how the process of a cell ended.
+type childEnd struct {
+	code        int
+	whole       bool  // the end of its output was there
+	wrong       error // what is wrong with its output
+	stderr      string
+	interrupted bool
+	overdue     bool // it was made to end
+	seconds     float64
+}
+
+// status says how the cell ended, and with which message; done is whether all of it is.
+func (e *childEnd) status(done bool) (cellStatus, string) {
+	message := childMessage(e.stderr)
 	switch {
-	case wrong != nil:
-		c.Status, c.Message = cellFailed, strings.TrimSpace(wrong.Error()+"\n"+c.Message)
-	case (c.code == exitOK || c.code == exitUnsafe) && done:
-		c.Status, c.Message, c.Seconds = cellComplete, "", new(c.Spent)
-	case interrupted || c.code == exitUndecided && c.Message == "interrupted": // a terminal interrupts the child, too
-		c.Status, c.Message = cellInterrupted, "interrupted"
-	case overdue:
-		c.Status, c.Message = cellTime, "the process did not end at its time limit, so it was made to"
-	case c.code == exitTime:
-		c.Status = cellTime
-	case c.code == exitMemory:
-		c.Status = cellMemory
-	case c.code == exitUndecided:
-		c.Status = cellStates
-	case c.code == exitUsage || c.code == exitBadInput || c.code == exitUnsupported:
-		c.Status = cellBadInput
-	default:
-		c.Status = cellFailed
-		if c.Message == "" {
-			c.Message = "it ended without a message"
+	case e.wrong != nil:
+		return cellFailed, strings.TrimSpace(e.wrong.Error() + "\n" + message)
+	case (e.code == exitOK || e.code == exitUnsafe) && done:
+		return cellComplete, ""
+	case e.interrupted || e.code == exitUndecided && message == "interrupted": // a terminal interrupts the child, too
+		return cellInterrupted, "interrupted"
+	case e.overdue:
+		return cellTime, "the process did not end at its time limit, so it was made to"
+	case e.code == exitTime:
+		return cellTime, message
+	case e.code == exitMemory:
+		return cellMemory, message
+	case e.code == exitUndecided:
+		return cellStates, message
+	case e.code == exitUsage || e.code == exitBadInput || e.code == exitUnsupported:
+		return cellBadInput, message
+	case message == "":
+		message = "it ended without a message"
+	}
+	return cellFailed, message
+}
+
+// warnings returns those of the child.
+func (e *childEnd) warnings() (list []string) {
+	for line := range strings.Lines(e.stderr) {
+		if strings.HasPrefix(line, "warning: ") {
+			list = append(list, strings.TrimSpace(line))
 		}
 	}
+	return list
 }
 
 // childMessage returns what a child says on stderr, without the name of the command and
@@ -182,15 +207,27 @@ const (
 // “check”. It returns the warnings of the child. The error is that of a child that could
 // not be started.
 func (x *comparison) measureProcess(ctx context.Context, i *suiteInstance, c *cell) (warnings []string, err error) {
+	args := append([]string{"check", "--json", "--progress=off", "--solver=" + c.Solver, "--radius=" + c.Radius}, x.childArgs...)
+	args = append(append(args, i.args()...), "--", i.Model)
+	e, err := x.child(ctx, args, c.read)
+	if err != nil {
+		return nil, err
+	}
+	c.Process = e.seconds
+	c.conclude(e)
+	return e.warnings(), nil
+}
+
+// child runs this program with args in a process of its own, of which read takes over the
+// output. The error is that of a process that could not be started.
+func (b *batch) child(ctx context.Context, args []string, read func(io.Reader) (whole bool, wrong error)) (*childEnd, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"check", "--json", "--progress=off", "--solver=" + c.Solver, "--radius=" + c.Radius}, x.childArgs...)
-	args = append(append(args, i.args()...), "--", i.Model)
 	guard, cancel := ctx, context.CancelFunc(func() {})
-	if x.timeLimit > 0 {
-		guard, cancel = context.WithTimeout(ctx, x.timeLimit+overdueDelay)
+	if b.timeLimit > 0 {
+		guard, cancel = context.WithTimeout(ctx, b.timeLimit+overdueDelay)
 	}
 	defer cancel()
 	stderr := &firstBytes{most: 1 << 16}
@@ -209,23 +246,18 @@ func (x *comparison) measureProcess(ctx context.Context, i *suiteInstance, c *ce
 	}
 	start := time.Now()
 	if err := child.Start(); ctx.Err() != nil && child.Process == nil {
-		c.conclude(false, nil, "", true, false)
-		return nil, nil
+		return &childEnd{interrupted: true}, nil
 	} else if err != nil {
 		return nil, err
 	}
-	whole, wrong := c.read(stdout)
+	e := &childEnd{}
+	e.whole, e.wrong = read(stdout)
 	_, _ = io.Copy(io.Discard, stdout) // what stands behind an error; else the child could not end
 	_ = child.Wait()                   // the exit code says more
-	c.Process, c.code = time.Since(start).Seconds(), child.ProcessState.ExitCode()
-	if c.code < 0 {
+	e.seconds, e.code = time.Since(start).Seconds(), child.ProcessState.ExitCode()
+	if e.code < 0 {
 		fmt.Fprintf(stderr, "its process has ended: %v", child.ProcessState)
 	}
-	c.conclude(whole, wrong, stderr.String(), ctx.Err() != nil, guard.Err() != nil)
-	for line := range strings.Lines(stderr.String()) {
-		if strings.HasPrefix(line, "warning: ") {
-			warnings = append(warnings, strings.TrimSpace(line))
-		}
-	}
-	return warnings, nil
+	e.stderr, e.interrupted, e.overdue = stderr.String(), ctx.Err() != nil, guard.Err() != nil
+	return e, nil
 }

@@ -69,14 +69,10 @@ func thisMachine() machineReport {
 }
 
 func (x *comparison) newReport(rows []row, planned int) *compareReport {
-	memory, err := memoryLimit(x.flags.String("memory-limit"))
-	if err != nil {
-		memory = 0 // not reached: it was read before
-	}
 	r := &compareReport{
 		Schema: "fuzzsafe.compare/1", Machine: thisMachine(), Instances: x.instances, Cells: x.cells, Planned: planned,
 		Options: compareOptions{Solvers: x.solvers, Repeat: x.repeat, Fresh: x.flags.Bool("fresh"), Seed: x.flags.Uint64("seed"),
-			TimeLimit: x.timeLimit.Seconds(), MemoryLimit: memory, Baseline: x.baseline, NearFactor: nearFactor, NearFloor: nearFloor},
+			TimeLimit: x.timeLimit.Seconds(), MemoryLimit: x.memoryLimit, Baseline: x.baseline, NearFactor: nearFactor, NearFloor: nearFloor},
 		Summary: summarise(rows, x.solvers, x.baseline), Contradictions: contradictions(x.cells),
 	}
 	for _, radius := range x.radii {
@@ -185,19 +181,19 @@ func (x *comparison) printSummary(r *compareReport, rows []row) {
 	if x.repeat > 1 {
 		runs = fmt.Sprintf("medians of %d runs", x.repeat)
 	}
-	fmt.Fprintf(out, "Seconds are %s, without reading the model. %s\n", runs, x.limitsText())
+	fmt.Fprintf(out, "Seconds are %s, without reading the model. %s, SO: limit on stored states.\n", runs, x.limitsText())
 	fmt.Fprintf(out, "*  rows in which it is the fastest, within 10 %% of it, or less than %g ms slower\n", nearFloor*1000)
 	fmt.Fprintf(out, "** geometric mean of the time divided by that of %s, over the rows that both decide; less than %g ms counts as that\n",
 		x.baseline, nearFloor*1000)
 }
 
 // limitsText explains the marks that may stand in place of a time.
-func (x *comparison) limitsText() string {
+func (b *batch) limitsText() string {
 	limit := "TO: time limit"
-	if x.timeLimit > 0 {
-		limit = fmt.Sprintf("TO: time limit of %v", x.timeLimit)
+	if b.timeLimit > 0 {
+		limit = fmt.Sprintf("TO: time limit of %v", b.timeLimit)
 	}
-	return limit + ", MO: memory limit, SO: limit on stored states."
+	return limit + ", MO: memory limit"
 }
 
 // formatSeconds shows three digits, but nothing below 0.1 ms.

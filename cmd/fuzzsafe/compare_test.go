@@ -262,9 +262,9 @@ func TestReadCell(t *testing.T) {
 			"its summary differs from its verdicts", 2, 1, 1},
 		{"no JSON", "hello\n", exitOK, "", false, false, cellFailed, "its output cannot be read: invalid character 'h' looking for beginning of value", 0, 0, 0},
 	} {
-		x := cell{code: c.code}
+		var x cell
 		complete, wrong := x.read(strings.NewReader(c.out))
-		x.conclude(complete, wrong, c.stderr, c.interrupted, c.overdue)
+		x.conclude(&childEnd{code: c.code, whole: complete, wrong: wrong, stderr: c.stderr, interrupted: c.interrupted, overdue: c.overdue})
 		if x.Status != c.status || x.Message != c.message || x.States != c.states || x.Safe+x.Unsafe != c.decided || len(x.verdicts) != c.known {
 			t.Errorf("%s: %s %q, %d states, %d decided, %d known, want %s %q, %d, %d, %d", c.name, x.Status, x.Message, x.States,
 				x.Safe+x.Unsafe, len(x.verdicts), c.status, c.message, c.states, c.decided, c.known)
@@ -281,9 +281,9 @@ func TestReadCell(t *testing.T) {
 		}
 	}
 	// The pipe of a process that had to be killed is closed, which is no failure of its own.
-	closed := cell{code: -1}
+	var closed cell
 	complete, wrong := closed.read(io.MultiReader(strings.NewReader(two), iotest.ErrReader(os.ErrClosed)))
-	closed.conclude(complete, wrong, "", false, true)
+	closed.conclude(&childEnd{code: -1, whole: complete, wrong: wrong, overdue: true})
 	if closed.Status != cellTime || closed.Safe+closed.Unsafe != 2 {
 		t.Errorf("%s %q, %d decided", closed.Status, closed.Message, closed.Safe+closed.Unsafe)
 	}

@@ -79,32 +79,33 @@ func (env *environment) fuzzCommand() *cli.Command {
 	}
 }
 
-// campaign reads the flags that say how runs are made.
-func (s *session) campaign() (algorithms.Campaign, error) {
-	c := algorithms.Campaign{Runs: s.flags.Int("runs"), Workers: s.workers, NewPolicy: s.newPolicy}
+// readCampaign reads the flags that say how runs are made, but for the strategy and the
+// lookahead, which are given.
+func readCampaign(flags *cli.Context, strategy, lookahead string) (algorithms.Campaign, error) {
+	c := algorithms.Campaign{Runs: flags.Int("runs")}
 	var err error
-	if c.Fuzz.Strategy, err = algorithms.ParseStrategy(s.flags.String("strategy")); err != nil {
+	if c.Fuzz.Strategy, err = algorithms.ParseStrategy(strategy); err != nil {
 		return c, usage("--strategy: %v", err)
 	}
-	if text := s.flags.String("lookahead"); text != "inf" && text != "∞" {
-		if c.Fuzz.Lookahead, err = strconv.Atoi(text); err != nil || c.Fuzz.Lookahead < 1 {
-			return c, usage("--lookahead %s: it is at least 1, or inf", text)
+	if lookahead != "inf" && lookahead != "∞" {
+		if c.Fuzz.Lookahead, err = strconv.Atoi(lookahead); err != nil || c.Fuzz.Lookahead < 1 {
+			return c, usage("--lookahead %s: it is at least 1, or inf", lookahead)
 		}
 	}
-	if c.Fuzz.MaxSteps = s.flags.Int("max-steps"); c.Fuzz.MaxSteps < 1 {
+	if c.Fuzz.MaxSteps = flags.Int("max-steps"); c.Fuzz.MaxSteps < 1 {
 		return c, usage("--max-steps %d: it is at least 1", c.Fuzz.MaxSteps)
 	}
 	if c.Runs < 1 {
 		return c, usage("--runs %d: it is at least 1", c.Runs)
 	}
-	switch starts := s.flags.String("starts"); starts {
+	switch starts := flags.String("starts"); starts {
 	case "draw":
 	case "each":
 		c.Each = true
 	default:
 		return c, usage("--starts %s: it is draw or each", starts)
 	}
-	c.Fuzz.Seed = s.seed
+	c.Fuzz.Seed = flags.Uint64("seed")
 	return c, nil
 }
 
@@ -116,10 +117,11 @@ func (s *session) fuzz() (*engine.Space, algorithms.CampaignResult, algorithms.F
 	if err := s.needPolicy("fuzzing"); err != nil {
 		return nil, result, report, err
 	}
-	c, err := s.campaign()
+	c, err := readCampaign(s.flags, s.flags.String("strategy"), s.flags.String("lookahead"))
 	if err != nil {
 		return nil, result, report, err
 	}
+	c.Workers, c.NewPolicy = s.workers, s.newPolicy
 	starts, err := algorithms.NewStarts(s.model, s.task.Start, algorithms.StartsOptions{})
 	if err != nil {
 		return nil, result, report, err

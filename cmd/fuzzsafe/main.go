@@ -182,7 +182,7 @@ func newApp(env *environment) *cli.App {
 		CommandNotFound:           nil,
 		Commands: []*cli.Command{
 			env.runCommand(), env.infoCommand(), env.exploreCommand(), env.fuzzCommand(),
-			env.checkCommand(), env.faultsCommand(), env.compareCommand(), env.verifyCommand(), env.trainCommand(),
+			env.checkCommand(), env.faultsCommand(), env.compareCommand(), env.strategiesCommand(), env.verifyCommand(), env.trainCommand(),
 			env.benchCommand(),
 		},
 	}

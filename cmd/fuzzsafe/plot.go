@@ -415,3 +415,49 @@ func scatterPlot(points []duel, x, y string, limit float64) *figure {
 	}
 	return f
 }
+
+// strategyPlot shows how many runs of each instance are unsafe, with a bar for each tactic,
+// in the order of the legend. A tactic that a limit ended has what it found before, and a note.
+func (x *tournament) strategyPlot() *figure {
+	const bar, gap = vg.Length(4.5), vg.Length(6)
+	n := vg.Length(len(x.tactics))
+	height := max(vg.Length(len(x.table))*(n*bar+gap)+50, n*15+20) // of the bars, of the legend
+	f := newFigure(14*vg.Centimeter, height, "unsafe runs", "")
+	g := plotter.NewGrid()
+	g.Vertical.Color, g.Horizontal.Color = color.Gray{225}, nil
+	f.Add(g)
+	names := make([]string, len(x.table)) // from below
+	for i := range x.table {
+		names[len(x.table)-1-i] = x.table[i][0].Instance
+	}
+	most := 1
+	var above []plot.Plotter // of all bars
+	for k, t := range x.tactics {
+		offset := ((n-1)/2 - vg.Length(k)) * bar
+		values, notes := make(plotter.Values, len(x.table)), &plotter.Labels{Offset: vg.Point{X: 2, Y: offset + bar/8}}
+		for i, row := range x.table {
+			c, at := &row[k], len(x.table)-1-i
+			values[at] = float64(c.Unsafe)
+			most = max(most, c.Runs)
+			note := ""
+			if !c.Complete {
+				note = fmt.Sprintf("%s after %d runs", c.Status.mark(), c.Runs)
+			} else if c.Unsafe == 0 {
+				note = "0"
+			}
+			style := f.X.Tick.Label
+			style.Font.Size, style.XAlign, style.YAlign = bar, text.XLeft, text.YCenter
+			notes.XYs, notes.Labels = append(notes.XYs, plotter.XY{X: values[at], Y: float64(at)}), append(notes.Labels, note)
+			notes.TextStyle = append(notes.TextStyle, style)
+		}
+		b := &plotter.BarChart{Values: values, Width: bar, Color: lookOf(k).line.Color, Offset: offset, Horizontal: true}
+		f.Add(b)
+		f.legend.Add(t.String(), b)
+		above = append(above, notes)
+	}
+	f.Add(above...)
+	f.NominalY(names...)
+	f.X.Min, f.X.Max, f.Y.Min, f.Y.Max = 0, float64(most), -0.5, float64(len(x.table))-0.5
+	f.X.Tick.Marker = plot.TickerFunc(countTicks)
+	return f
+}

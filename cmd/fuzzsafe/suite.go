@@ -63,12 +63,11 @@ func (i *suiteInstance) defaultName() string {
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(i.Model), "bench:"), ".jani")
 }
 
-// args returns the flags of “check” that describe the instance, without the model.
-func (i *suiteInstance) args() []string {
+// modelArgs returns the flags that describe the task of the instance, without the model.
+func (i *suiteInstance) modelArgs() []string {
 	var args []string
 	for _, f := range []struct{ flag, value string }{
-		{"property", i.Property}, {"policy", i.Policy}, {"unsafe", i.Unsafe}, {"goal", i.Goal}, {"start", i.Start},
-		{"choice", i.Choice}, {"states", i.States},
+		{"property", i.Property}, {"policy", i.Policy}, {"unsafe", i.Unsafe}, {"goal", i.Goal}, {"start", i.Start}, {"choice", i.Choice},
 	} {
 		if f.value != "" {
 			args = append(args, "--"+f.flag+"="+f.value)
@@ -77,6 +76,18 @@ func (i *suiteInstance) args() []string {
 	for _, c := range i.Const {
 		args = append(args, "--const="+c)
 	}
+	if i.Unfiltered {
+		args = append(args, "--unfiltered")
+	}
+	return args
+}
+
+// args returns the flags of “check” that describe the instance, without the model.
+func (i *suiteInstance) args() []string {
+	args := i.modelArgs()
+	if i.States != "" {
+		args = append(args, "--states="+i.States)
+	}
 	for _, f := range []struct {
 		flag  string
 		value int64
@@ -84,9 +95,6 @@ func (i *suiteInstance) args() []string {
 		if f.value != 0 {
 			args = append(args, "--"+f.flag+"="+strconv.FormatInt(f.value, 10))
 		}
-	}
-	if i.Unfiltered {
-		args = append(args, "--unfiltered")
 	}
 	return args
 }

@@ -37,7 +37,7 @@ func TestReadSuite(t *testing.T) {
 		`a/m false DIR/a/m.jani []`,
 		`one-way-line-det true bench:one-way-line-det [--draw=30]`,
 		`all true /m.jani [--property=DIR/p.json:safe --policy=DIR/x.nnet --unsafe=x > 3, really --goal=@DIR/g.json --start=@/g.json ` +
-			`--choice=edge --states=DIR/s.json --const=N=3 --const=M=4 --const=on=true --const=p=0.5 --draw=1 --first=2 --max-states=5000000000 --unfiltered]`,
+			`--choice=edge --const=N=3 --const=M=4 --const=on=true --const=p=0.5 --unfiltered --states=DIR/s.json --draw=1 --first=2 --max-states=5000000000]`,
 		`named false DIR/m.jani [--property=p:safe]`,
 		`file false DIR/m.jani [--property=DIR/p.json]`,
 		`colon false DIR/m.jani [--property=DIR/odd:name.json]`,
