@@ -8,7 +8,7 @@ FUZZTIME  ?= 60s
 BENCH     ?= .
 TESTFLAGS ?=
 
-.PHONY: help build demo test bench fuzz long models clean
+.PHONY: help build demo test bench fuzz long models policies clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +44,9 @@ long: test ## longer checks: race detector, deciders and certificates on 100,000
 
 models: ## draw the models in nnpolicy/testdata anew (needs python3-torch, -onnx, -xgboost, -sklearn)
 	/usr/bin/python3 nnpolicy/testdata/make_models.py
+
+policies: ## train the learned policies in benchmarks/instances anew, two at a time
+	$(GO) test -timeout 3h -parallel 2 -count 1 -v -run '^TestPolicies$$' ./cmd/fuzzsafe -policies
 
 clean: ## remove what was built
 	rm -rf bin

@@ -20,9 +20,12 @@
 //	wide      one that goes into the many outcomes of an action before it looks at all
 //	cycle     both of the latter, or values that spread against the order of the states
 //
-// The networks are not trained. They are rules that a person can read, written as
-// ReLU units, with one mistake that a learner could make as well: what an analysis
+// The networks of the families are not trained. They are rules that a person can read,
+// written as ReLU units, with one mistake that a learner could make as well: what an analysis
 // reports can be compared with what the rule says.
+//
+// Those of the instances NAME-trained are trained, by “make policies”: of networks of several
+// sizes the best one that is not safe. trained.json says how, and what they are worth.
 //
 // suite.json lists tasks of all families in several sizes, for “fuzzsafe compare”.
 package benchmarks

@@ -90,7 +90,7 @@ func (l line) situations(f func(situation)) {
 
 func TestPolicyFollowsRule(t *testing.T) {
 	var tasks []Instance
-	for _, i := range List() {
+	for _, i := range handmade() {
 		odd := Params{"variant": i.Params["variant"], "locations": "7", "packages": "3", "velocity": "5"}
 		tasks = append(tasks, i, Instance{Name: i.Name + ", odd", Family: i.Family, Params: odd})
 	}

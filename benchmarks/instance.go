@@ -16,9 +16,10 @@ type Instance struct {
 	Family string
 	Params Params // of the family
 	Title  string
-	// Description says what the policy does and what is wrong with it; of a generated
-	// instance, it is the Doc of the family.
+	// Description says what the policy does and what is wrong with it, or how it was learned;
+	// of a generated instance, it is the Doc of the family.
 	Description string
+	Training    *Training // nil unless the policy is learned
 
 	files fs.FS // nil if they are embedded
 }
@@ -36,6 +37,11 @@ var files embed.FS
 
 // List returns all embedded instances, always in the same order.
 func List() []Instance {
+	return append(handmade(), trained()...)
+}
+
+// handmade returns the instances whose policies are those of the families.
+func handmade() []Instance {
 	return []Instance{
 		{
 			Name:   "one-way-line-det",
@@ -143,7 +149,7 @@ func (f Family) instance(name string, p Params) (Instance, error) {
 	case !errors.As(err, new(noPolicy)):
 		return Instance{}, err
 	}
-	return Instance{name, f.Name, p, f.Title, f.Doc, files}, nil
+	return Instance{Name: name, Family: f.Name, Params: p, Title: f.Title, Description: f.Doc, files: files}, nil
 }
 
 // FS returns the files of an instance that List or Open has returned.

@@ -33,12 +33,15 @@ func family(t testing.TB, name string) Family {
 	return Families()[i]
 }
 
-// generated returns the files that an instance should have.
+// generated returns the files that an instance should have, but for a policy that is learned.
 func generated(t *testing.T, i Instance) map[string][]byte {
 	t.Helper()
 	f := family(t, i.Family)
 	model, property, err := f.Generate(i.Params)
 	must(t, err)
+	if i.Training != nil {
+		return map[string][]byte{ModelFile: model, PropertyFile: property}
+	}
 	policy, network, err := f.Policy(i.Params)
 	must(t, err)
 	return map[string][]byte{ModelFile: model, PropertyFile: property, PolicyFile: policy, NetworkFile: network}
