@@ -90,7 +90,8 @@ func handmade() []Instance {
 
 // Open returns the embedded instance with a name, or generates one: its name is that of
 // a family, or FAMILY:PARAMETER=VALUE,PARAMETER=VALUE,… where the other parameters have
-// their defaults. It has no policy if the family has none for these parameters.
+// their defaults, or one in the suite. It has no policy if the family has none for these
+// parameters.
 func Open(name string) (Instance, error) {
 	var names []string
 	for _, i := range List() {
@@ -113,6 +114,14 @@ func Open(name string) (Instance, error) {
 			return f.instance(name, p)
 		}
 		names = append(names, f.Name)
+	}
+	for _, n := range Suite() {
+		if n.Name == name {
+			return Open(n.Model)
+		}
+		if !given {
+			names = append(names, n.Name)
+		}
 	}
 	return Instance{}, unknown(what, kind, names)
 }

@@ -13,8 +13,8 @@ import (
 	"fuzzsafe/algorithms"
 )
 
-// suite is a file that “fuzzsafe compare” reads, as far as it is used here.
-type suite struct {
+// suiteFile is a file that “fuzzsafe compare” reads, as far as it is used here.
+type suiteFile struct {
 	Schema    string          `json:"schema"`
 	Comment   string          `json:"comment"`
 	Instances []suiteInstance `json:"instances"`
@@ -31,7 +31,7 @@ type suiteInstance struct {
 func TestSuite(t *testing.T) {
 	text, err := os.ReadFile("suite.json")
 	must(t, err)
-	var s suite
+	var s suiteFile
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	must(t, d.Decode(&s))
@@ -52,6 +52,11 @@ func TestSuite(t *testing.T) {
 			t.Errorf("%s: generated in %v", want.Name, took)
 		}
 		sizes[i.Family]++
+		named, err := Open(want.Name)
+		must(t, err)
+		if named.Name != i.Name {
+			t.Errorf("%s is %s, want %s", want.Name, named.Name, i.Name)
+		}
 		bytes := 0
 		for _, file := range []string{ModelFile, PropertyFile, NetworkFile} {
 			text, err := fs.ReadFile(i.FS(), file)
@@ -66,6 +71,14 @@ func TestSuite(t *testing.T) {
 		must(t, err)
 		_, err = all.Draw(rand.New(rand.NewPCG(1, 0)))
 		must(t, err)
+	}
+	for k, n := range Suite() {
+		if want := s.Instances[k]; n.Name != want.Name || "bench:"+n.Model != want.Model {
+			t.Errorf("instance %d is %v, want %v", k, n, want)
+		}
+	}
+	if len(Suite()) != len(s.Instances) {
+		t.Errorf("%d instances", len(Suite()))
 	}
 	for _, f := range Families() {
 		if sizes[f.Name] < 2 {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -20,6 +21,7 @@ type benchLine struct {
 	Family      string           `json:"family"`
 	Title       string           `json:"title"`
 	Description string           `json:"description"`
+	Model       string           `json:"model,omitempty"`      // of a name that stands for a family with parameters
 	Parameters  []benchParameter `json:"parameters,omitempty"` // of a family
 }
 
@@ -69,10 +71,19 @@ func (env *environment) benchList(asJSON bool) error {
 	if asJSON {
 		list := []benchLine{}
 		for _, i := range benchmarks.List() {
-			list = append(list, benchLine{i.Name, i.Family, i.Title, i.Description, nil})
+			list = append(list, benchLine{Name: i.Name, Family: i.Family, Title: i.Title, Description: i.Description})
+		}
+		titles := map[string]string{}
+		for _, f := range benchmarks.Families() {
+			titles[f.Name] = f.Title
+		}
+		for _, n := range benchmarks.Suite() {
+			if family, _, generated := strings.Cut(n.Model, ":"); generated {
+				list = append(list, benchLine{Name: n.Name, Family: family, Title: titles[family], Description: "The same as bench:" + n.Model + ".", Model: "bench:" + n.Model})
+			}
 		}
 		for _, f := range benchmarks.Families() {
-			line := benchLine{f.Name, f.Name, f.Title, f.Doc, nil}
+			line := benchLine{Name: f.Name, Family: f.Name, Title: f.Title, Description: f.Doc}
 			for _, q := range f.Parameters {
 				line.Parameters = append(line.Parameters, benchParameter{q.Name, q.Doc, q.Default, q.Values, q.Min, q.Max})
 			}
@@ -86,6 +97,16 @@ func (env *environment) benchList(asJSON bool) error {
 	fmt.Fprintln(w, "name\tfamily\twhat")
 	for _, i := range benchmarks.List() {
 		fmt.Fprintf(w, "bench:%s\t%s\t%s\n", i.Name, i.Family, i.Title)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprint(env.stdout, "\nOther instances of the suite, generated:\n\n")
+	fmt.Fprintln(w, "name\tthe same as")
+	for _, n := range benchmarks.Suite() {
+		if strings.Contains(n.Model, ":") {
+			fmt.Fprintf(w, "bench:%s\tbench:%s\n", n.Name, n.Model)
+		}
 	}
 	if err := w.Flush(); err != nil {
 		return err
