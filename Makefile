@@ -8,7 +8,7 @@ FUZZTIME  ?= 60s
 BENCH     ?= .
 TESTFLAGS ?=
 
-.PHONY: help build demo test bench fuzz long models policies clean
+.PHONY: help build demo test bench fuzz long models policies large clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' Makefile
@@ -48,5 +48,8 @@ models: ## draw the models in nnpolicy/testdata anew (needs python3-torch, -onnx
 policies: ## train the learned policies in benchmarks/instances anew, two at a time
 	$(GO) test -timeout 3h -parallel 2 -count 1 -v -run '^TestPolicies$$' ./cmd/fuzzsafe -policies
 
+large: ## train policies for the larger instances of the suite into ./policies, for hours
+	$(GO) test -timeout 72h -parallel 2 -count 1 -v -run '^TestLargePolicies$$' ./cmd/fuzzsafe -large $(CURDIR)/policies
+
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin policies

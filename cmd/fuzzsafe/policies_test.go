@@ -19,7 +19,10 @@ import (
 	"fuzzsafe/benchmarks"
 )
 
-var trainPolicies = flag.Bool("policies", false, "train the policies of the instances anew and write their files")
+var (
+	trainPolicies = flag.Bool("policies", false, "train the policies of the instances anew and write their files")
+	largePolicies = flag.String("large", "", "train policies for the other instances of the suite and write them into `FOLDER`")
+)
 
 // instances are the files of the embedded instances, trained.json says how they were trained.
 const (
@@ -149,7 +152,7 @@ func TestPolicies(t *testing.T) {
 					t.Fatalf("all policies for %s are safe or have learned nothing", r.task)
 				}
 				best := slices.MinFunc(all, better) // of equals the first one, which is the smallest
-				writeInstance(t, best)
+				writeInstance(t, best, instances)
 				list[i] = best.Training
 			})
 		}
@@ -166,12 +169,67 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// writeInstance writes the files of an instance with the policy of a candidate.
-func writeInstance(t *testing.T, c candidate) {
+// largeRecipe returns how to train a policy for an instance of the suite: like that of the
+// embedded one of the same family, and of the same variant if there is one. Families without
+// recipe have none.
+func largeRecipe(n benchmarks.Named) (r recipe, ok bool) {
+	variant := func(task string) string {
+		_, v, _ := strings.Cut(task, "variant=")
+		v, _, _ = strings.Cut(v, ",")
+		return v
+	}
+	family, _, _ := strings.Cut(n.Model, ":")
+	for _, like := range recipes() {
+		if f, _, _ := strings.Cut(like.task, ":"); f == family && (!ok || variant(like.task) == variant(n.Model)) {
+			r, ok = recipe{n.Name, n.Model, like.arguments}, true
+		}
+	}
+	return r, ok
+}
+
+// With -large, TestLargePolicies trains policies for the generated instances of the suite,
+// which takes hours, and keeps of each the best one with unsafe runs, in a folder of its own.
+// Without, it checks that there is a recipe for each.
+func TestLargePolicies(t *testing.T) {
+	for _, n := range benchmarks.Suite() {
+		family, _, generated := strings.Cut(n.Model, ":")
+		r, ok := largeRecipe(n)
+		if proof := slices.Contains([]string{"ladder", "corridor", "wide", "cycle"}, family); ok == proof && generated {
+			t.Errorf("%s: recipe %t", n.Name, ok)
+		}
+		if !ok || !generated || *largePolicies == "" {
+			continue
+		}
+		t.Run(n.Name, func(t *testing.T) {
+			t.Parallel()
+			var best *candidate
+			for _, width := range []string{"64", "128", "256"} {
+				c := candidate{name: filepath.Join(t.TempDir(), "policy")}
+				c.Name, c.Task, c.Arguments = r.name, r.task, r.commandLine(width)
+				summary := learn(t, c.Arguments, c.name)
+				c.Goal, c.Unsafe = int(summary.Get("fresh.goal").Int()), int(summary.Get("fresh.unsafe").Int())
+				out, _ := runJSON(t, "fuzz", "bench:"+r.task, "--policy", c.name+".jani2nnet", "-n", "200")
+				unsafe := gjson.GetBytes(out, "unsafe").Int()
+				t.Logf("%s: %d of %s reach a goal, %d unsafe; fuzzing: %d", c.Arguments, c.Goal, summary.Get("fresh.runs").Raw, c.Unsafe, unsafe)
+				if unsafe > 0 && (best == nil || better(c, *best) < 0) {
+					best = &c
+				}
+			}
+			if best == nil {
+				t.Skip("no policy with unsafe runs")
+			}
+			writeInstance(t, *best, *largePolicies)
+		})
+	}
+}
+
+// writeInstance writes the files of an instance with the policy of a candidate into a folder
+// in root.
+func writeInstance(t *testing.T, c candidate, root string) {
 	t.Helper()
 	task, err := benchmarks.Open(c.Task)
 	must(t, err)
-	folder := filepath.Join(instances, c.Name)
+	folder := filepath.Join(root, c.Name)
 	must(t, os.MkdirAll(folder, 0o755))
 	for _, file := range []string{benchmarks.ModelFile, benchmarks.PropertyFile} {
 		text, err := fs.ReadFile(task.FS(), file)
