@@ -198,10 +198,14 @@ func newGenerator(m *jani.Model) (*generator, error) {
 	}
 	g.words = (len(g.rows) + 63) / 64
 	g.conditional = make([]uint64, g.words)
+	compiled := map[*jani.Expr]boolFunc{} // a conjunct is part of many rows
 	b := guardBuilder{compiler: c, rows: len(g.rows), single: map[jani.VarID][]singleConjunct{}}
 	for i := range g.rows {
 		for _, e := range b.add(i, guards[i]) {
-			g.rows[i].rest = append(g.rows[i].rest, c.bool(e))
+			if compiled[e] == nil {
+				compiled[e] = c.bool(e)
+			}
+			g.rows[i].rest = append(g.rows[i].rest, compiled[e])
 			g.conditional[i/64] |= 1 << (i % 64)
 		}
 	}

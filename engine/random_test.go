@@ -36,7 +36,7 @@ type agreement struct {
 
 // constantErrors are of constants that the compiler rejects wherever they stand.
 var constantErrors = []string{"the array has no such element", "not from 0 to 1", "the rate is negative",
-	"gets two different values", "outside the bounds of its type", "the probabilities sum to"}
+	"gets two different values", "outside the bounds of its type", "the probabilities sum to", "unrolled to more than"}
 
 // compare compares one random model on up to limit states. What the model uses counts
 // if its states have been compared.

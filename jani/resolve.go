@@ -320,8 +320,8 @@ func (r resolver) name(e *Expr) (*Expr, error) {
 		c := *b.constant
 		c.Pos = e.Pos
 		return &c, nil
-	case b.constant != nil:
-		return b.constant, r.spend(e.Pos, len(b.constant.Args))
+	case b.constant != nil: // an array, or the argument of a call: there once more
+		return b.constant, r.spend(e.Pos, b.constant.size(maxUnrolled))
 	case b.dims == nil:
 		return &Expr{Op: OpVar, Kind: b.kind, Var: b.first, Pos: e.Pos}, nil
 	}

@@ -138,10 +138,17 @@ func (t *transientVar) read(r resolver, p Pos) (*Expr, error) {
 		}
 		values = t.state
 	}
+	size := 0
+	for _, v := range values {
+		size += v.size(maxUnrolled)
+	}
+	if err := r.spend(p, size); err != nil {
+		return nil, err
+	}
 	if t.dims == nil {
 		return values[0], nil
 	}
-	return &Expr{Op: OpArray, Kind: KindArray, Dims: t.dims, Args: values, Pos: p}, r.spend(p, len(values))
+	return &Expr{Op: OpArray, Kind: KindArray, Dims: t.dims, Args: values, Pos: p}, nil
 }
 
 // compute makes the values in a state.
